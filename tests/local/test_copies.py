@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -170,6 +171,20 @@ def test_a_copy_that_is_killed_twice_comes_back_from_what_all_share():
             with box.fork() as third:
                 assert third.get("x") == [1]
         assert tree_of(box).holders(spare or tree_of(box).root) <= 1
+
+
+def test_a_worker_that_was_killed_comes_back_where_another_keeps_its_channel_open():
+    """As the worker that it is a copy of may, for a moment: what is sent there arrives, and nobody reads it."""
+    with Sandbox(policy=strict()) as box:
+        box.run("x = [1]").check()
+        with box.fork() as copy, session_of(copy)._lock:
+            worker = session_of(copy)._worker
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                ours.setblocking(False)
+                os.dup2(ours.fileno(), worker._socket.fileno())
+                worker.kill()
+                assert copy.get("x") == [1]
 
 
 def test_a_copy_whose_origin_is_gone_ends_when_it_is_killed():

@@ -312,6 +312,8 @@ class LocalSession(ReplayedSession):
 
     def _transmit(self, entry: LogEntry, deadline: Deadline) -> None:
         try:
+            if pidfd.ended(self._worker.pidfd):  # a copy of it may keep its channel open, and nobody would read it
+                raise Died
             self._worker.send(entry.request, None if entry.attachment is None else [entry.attachment.fd], deadline)
         except Died as died:
             died.unsent = True
