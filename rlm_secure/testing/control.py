@@ -23,7 +23,9 @@ from rlm_secure.testing.verdict import claims
 from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: Set for every control; they protect the machine, not the host process.
-_LIMITS = {"RLIMIT_CPU": 20, "RLIMIT_DATA": 1 << 30, "RLIMIT_FSIZE": 256 << 20, "RLIMIT_CORE": 0}
+_LIMITS = {"RLIMIT_DATA": 1 << 30, "RLIMIT_FSIZE": 256 << 20, "RLIMIT_CORE": 0}
+#: Processor time of a control, in seconds: the machine's protection as well.
+_CPU_SECONDS = 20
 #: Added to an OUTLASTS attack's time limit: the start of the interpreter does not count.
 _START_SECONDS = 0.3
 #: A naive host that has received no valid answer for this long would wait forever.
@@ -58,8 +60,11 @@ class Control:
         return self.excuse is Excuse.MACHINE or (self.excuse is Excuse.ROOT and os.getuid() != 0)
 
 
-def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS) -> Control:
-    """Run `attack` in plain Python against `target` and report whether it won, under the `bounds` of a session."""
+def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS, *, patience: int = 1) -> Control:
+    """Run `attack` in plain Python against `target` and report whether it won, under the `bounds` of a session.
+
+    An attack that needs time to win gets `patience` times the usual: a slow machine may need it.
+    """
     target.reset()
     if attack.wins is Win.REMAINS:
         target.count_processes()
@@ -68,11 +73,11 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS) -> Control
         cleanup.enter_context(ours)
         with theirs:
             facts = target.facts("".join(attack.cells), bounds)
-            job = _write_job(scratch, attack, facts, theirs.fileno())
+            job = _write_job(scratch, attack, facts, theirs.fileno(), patience * _CPU_SECONDS)
             fds = (theirs.fileno(), target.descriptor)
             process = plain(job, target.environment, scratch, fds=fds)
         cleanup.callback(_end, process)
-        patience = {Win.OUTLASTS: bounds.seconds + bounds.grace + _START_SECONDS, Win.BREAKS: _NAIVE_SECONDS}
+        seconds = {Win.OUTLASTS: bounds.seconds + bounds.grace + _START_SECONDS, Win.BREAKS: _NAIVE_SECONDS}
         watch = _Watch(
             process,
             ours,
@@ -80,16 +85,17 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS) -> Control
             patient=attack.wins is Win.OUTLASTS,
             answers=attack.wins is Win.PRINTS and Need.CHANNEL in attack.needs,
         )
-        watch.run(time.monotonic() + patience.get(attack.wins, _PATIENCE_SECONDS))
+        watch.run(time.monotonic() + seconds.get(attack.wins, patience * _PATIENCE_SECONDS))
         evidence = _victory(attack, target, watch, bounds.stdout_bytes)
+        last_words = watch.last_words()  # asked before the process is ended: this is what it ended by itself with
     if attack.wins is Win.REMAINS:
         target.end_strays()  # already recorded as evidence, and would otherwise run on
     if evidence:
         return Control(attack.name, True, evidence, attack.excuse, attack.reason)
-    return Control(attack.name, False, watch.last_words(), attack.excuse, attack.reason)
+    return Control(attack.name, False, last_words, attack.excuse, attack.reason)
 
 
-def _write_job(scratch: Path, attack: Attack, facts: object, channel: int) -> Path:
+def _write_job(scratch: Path, attack: Attack, facts: object, channel: int, cpu_seconds: int) -> Path:
     cells = []
     for index, source in enumerate(attack.cells):
         path = scratch / f"cell_{index}.py"
@@ -97,7 +103,8 @@ def _write_job(scratch: Path, attack: Attack, facts: object, channel: int) -> Pa
         cells.append(str(path))
     prelude = str(sandboxes_dir() / "attacks" / "_prelude.py")
     job = scratch / "job.json"
-    described = {"cells": cells, "facts": facts, "prelude": prelude, "channel": channel, "limits": _LIMITS}
+    limits = {"RLIMIT_CPU": cpu_seconds, **_LIMITS}
+    described = {"cells": cells, "facts": facts, "prelude": prelude, "channel": channel, "limits": limits}
     job.write_text(json.dumps(described), encoding="utf-8")
     return job
 
@@ -182,7 +189,9 @@ class _Watch:
     def last_words(self) -> str:
         """The last line of its output, for a control that did not win."""
         lines = (self.complaints or self.text).decode("utf-8", "replace").strip().splitlines()
-        return lines[-1][:200] if lines else f"silence, exit status {self.status()}"
+        if lines:
+            return lines[-1][:200]
+        return "silence, its time was over" if self.overdue else f"silence, exit status {self.status()}"
 
 
 def _read(fd: int) -> bytes:

@@ -21,8 +21,9 @@ from typing import Any
 MOST = 2.3
 #: Seconds below which a measurement says nothing.
 TELLING = 0.002
-#: Seconds of one call after which it is stopped: what takes so long at these sizes grows without end.
-LONGEST = 0.5
+#: Seconds of one call after which it is stopped: what takes so long at these sizes grows without end, on a slow
+#: processor as well.
+LONGEST = 2.0
 #: Measurements of which the least counts; where it looks wrong, it is taken again with more.
 _TIMES = (3, 4, 5, 7, 9)
 

@@ -122,6 +122,7 @@ def test_a_worker_that_is_gone_has_died(made: Make) -> None:
 
 def test_a_worker_that_breaks_its_socket_has_died(made: Make) -> None:
     deaf = made(lambda channel: (channel.shutdown(socket.SHUT_RD), channel.send(b"x"), signal.pause()))
+    assert select.select([deaf._socket], [], [], 10)[0]
     deaf._socket.recv(1)
     with pytest.raises(Died):
         deaf.send({"op": "x"})
