@@ -21,7 +21,7 @@ from tests.attacks.throwaway.build import ROOT
 from tests.attacks.throwaway.manifest import pids
 
 _LIMITS = {
-    "RLIMIT_CPU": 10, "RLIMIT_DATA": 2 << 30, "RLIMIT_FSIZE": 1 << 30, "RLIMIT_NPROC": 128, "RLIMIT_CORE": 0,
+    "RLIMIT_CPU": 40, "RLIMIT_DATA": 2 << 30, "RLIMIT_FSIZE": 1 << 30, "RLIMIT_NPROC": 128, "RLIMIT_CORE": 0,
 }  # fmt: skip
 _BOUNDS = Bounds()
 #: The exit status of a process that got to the end of its attack.
