@@ -127,14 +127,14 @@ suite.parts = lambda: [suite.Part(name, (f"{tmp_path}/test_{{name}}.py",)) for n
 sys.argv = ["tests", *{options!r}]
 sys.exit(suite.main())
 """
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=280)
     assert done.returncode == code, done.stdout + done.stderr
     assert said in done.stdout
 
 
 def pytest_on(*arguments):
     line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:anyio", *arguments]
-    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=280)
 
 
 def test_attacks_can_be_chosen_by_their_mark():

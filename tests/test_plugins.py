@@ -526,7 +526,7 @@ def test_nothing_is_looked_up_for_a_name_of_ours() -> None:
         "import rlm_secure.registry as r\nr.plugins = None\n"
         "from rlm_secure import Sandbox\nwith Sandbox() as s: print(s.run('print(1)').stdout)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=150)
     assert done.stdout == "1\n\n", done.stderr
 
 

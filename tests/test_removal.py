@@ -581,7 +581,7 @@ def mounting(way: str, tree: Path, precious: Path) -> Callable[..., None]:
     def run(code: str, *wrapper: str) -> None:
         own = os.readlink("/proc/self/ns/mnt")
         command = [*OWN_MOUNTS, *wrapper, sys.executable, "-c", PRELUDE + code, own, str(tree.parent), way]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=150, cwd=ROOT)
         assert done.returncode == 0, done.stderr
         assert done.stdout == ""
         assert intact(precious)

@@ -42,7 +42,7 @@ def hostile_start():
 
 def in_the_background(*command):
     return subprocess.run(
-        command, cwd=ROOT, preexec_fn=hostile_start, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100
+        command, cwd=ROOT, preexec_fn=hostile_start, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280
     )
 
 
@@ -88,7 +88,7 @@ def test_one_report_has_the_tests_of_all_parts(tmp_path, monkeypatch):
     files = [str(tmp_path / f"test_{name}.py") for name in ("one", "two", "three")]
     environment = {name: value for name, value in os.environ.items() if name != "RLM_SECURE_CI"}
     line = [sys.executable, "-m", "tests", "--junit", str(report), *files]
-    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280)
     assert done.returncode == 1
     root = ElementTree.parse(report).getroot()
     told = {suite.get("name"): [suite.get(count) for count in ("tests", "failures", "errors", "skipped")] for suite in root}

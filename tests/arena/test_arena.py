@@ -163,7 +163,7 @@ def test_a_crash_tells_no_helper_of_the_host(tried):
 def test_a_fork_bomb_is_bounded(nobody: bool):
     answer = subprocess.run(
         scene.cli("--", *scene.probe({"bomb": 6000}), nobody=nobody),
-        cwd=scene.ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        cwd=scene.ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150,
     )  # fmt: skip
     assert 1 <= int(answer.stdout) <= 4096
 

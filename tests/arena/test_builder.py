@@ -18,7 +18,7 @@ from rlm_secure.testing.arena import build
 from rlm_secure.testing.arena.paths import PRIVATE, hidden
 from tests.local.kernels import in_child, refuse
 
-pytestmark = [pytest.mark.root, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.root, pytest.mark.timeout(300)]
 NOBODY = 65_534
 PR_SET_DUMPABLE = 4
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.arena import scene
 
-pytestmark = [pytest.mark.attack, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.attack, pytest.mark.timeout(300)]
 
 #: Whoever runs this, and nobody.
 WHO = [pytest.param(False, id="us"), pytest.param(True, id="nobody", marks=pytest.mark.root)]
@@ -67,7 +67,7 @@ print(json.dumps([about, len(started), len(left)]))
 def within(*command: str, nobody: bool = False) -> subprocess.CompletedProcess[str]:
     """What a command in an arena said, which sees this checkout."""
     whole = scene.cli("--share", str(scene.ROOT), "--", *command, nobody=nobody)
-    return subprocess.run(whole, cwd=scene.ROOT, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(whole, cwd=scene.ROOT, capture_output=True, text=True, timeout=280, check=False)
 
 
 @pytest.mark.parametrize("nobody", WHO)

@@ -138,7 +138,7 @@ PLAIN = ("audit", "--env", "examples.adapters.plain:open_session", "--share", RO
 
 def command(*arguments: str, wrapped: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     whole = [*wrapped, sys.executable, "-m", "rlm_secure", *arguments]
-    return subprocess.run(whole, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(whole, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
 
 
 @pytest.mark.root
@@ -300,7 +300,7 @@ def test_an_adapter_has_no_right_over_its_judge() -> None:
     taken = "took nothing of" if os.getuid() == 0 else "took signals pace of"  # the same user, where none is root
     assert f"{taken} the judge" in audited("tests.audit.weak:Thief").environments[0].trouble
     with ARENA.start([sys.executable, "-c", _BESIDE], stdout=subprocess.PIPE) as beside:
-        said = beside.process.communicate(timeout=60)[0].decode()
+        said = beside.process.communicate(timeout=120)[0].decode()
     found = set(said.partition(" took ")[2].partition(" of the judge")[0].split())
     assert found >= (_WAYS if os.getuid() == 0 else _WAYS - {"namespace", "mounts"}), said
 

@@ -23,7 +23,7 @@ BIN = Path(sys.executable).parent
 def run(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **(env or {})}
-    return subprocess.run(arguments, capture_output=True, text=True, timeout=100, cwd=cwd, env=environment)
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=280, cwd=cwd, env=environment)
 
 
 def rlm_secure(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -54,7 +54,7 @@ def in_a_small_thread(tried: str) -> dict[str, Any]:
     """What each function in the dict `tried` returned, or the name of what it raised; asserts that all survived."""
     program = SMALL + textwrap.dedent(tried)
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, cwd=ROOT, env={**os.environ})
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, cwd=ROOT, env={**os.environ})
     assert done.returncode == 0, (done.returncode, done.stderr[-500:])
     return dict(eval(done.stdout))
 

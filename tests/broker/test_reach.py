@@ -23,7 +23,7 @@ REFUSED = {"EPERM", "EACCES"}
 def reach(pid: int, uid: int) -> dict[str, str]:
     """What a program of this user can do to a process."""
     command = [anybodys_python(uid), "-I", "-S", "-c", PROGRAM, str(pid)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30, cwd="/", env={}, **as_user(uid))
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=150, cwd="/", env={}, **as_user(uid))
     return dict(json.loads(done.stdout))
 
 

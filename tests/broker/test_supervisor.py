@@ -163,7 +163,7 @@ def supervising(*arguments: str, given: bytes = b"") -> Iterator[subprocess.Pope
 @pytest.mark.parametrize("given", [b"", b'{"key":', b"x" * 1_200_000], ids=["nothing", "a part", "too much"])
 def test_without_a_configuration_it_ends_with_a_sentence(given: bytes) -> None:
     with supervising(given=given) as process:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 1
     assert errors == b"supervise: no configuration came on standard input\n"
 

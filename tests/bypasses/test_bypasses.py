@@ -42,7 +42,7 @@ class Arena:
         return answer
 
     def close(self) -> None:
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=90)
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def ended(
     children = psutil.Process(process.pid).children(recursive=True)
     began = time.monotonic()
     (os.killpg if group else os.kill)(process.pid, number)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=90)
     seconds = time.monotonic() - began
     _, alive = psutil.wait_procs(children, timeout=5)
     lines = [line for line in said.decode().splitlines() if not line.startswith("import time:")]
@@ -200,7 +200,7 @@ raise SystemExit(start.main())
 
 
 def test_what_an_interrupt_left_half_made_complains_to_nobody() -> None:
-    done = subprocess.run([sys.executable, "-c", HALF_MADE], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", HALF_MADE], capture_output=True, text=True, timeout=150)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 

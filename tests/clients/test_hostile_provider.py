@@ -27,7 +27,7 @@ def suffered(address: str, how_much: str, *backends: str) -> list[dict[str, Any]
         f"ulimit -v 3000000; exec {sys.executable} -m tests.clients.victim {address} {how_much} {' '.join(backends)}"
     )
     run = subprocess.run(
-        ["bash", "-c", program], capture_output=True, text=True, timeout=110, env={**os.environ, **MEASURABLE}
+        ["bash", "-c", program], capture_output=True, text=True, timeout=280, env={**os.environ, **MEASURABLE}
     )
     assert run.returncode == 0, run.stderr[-2000:]
     # litellm prints lines of its own.

@@ -56,7 +56,7 @@ def host(cloud: Cloud, how: str) -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.parametrize("how", ["exit", "raise"])
 def test_a_host_that_forgets_to_close_leaves_nothing(cloud: Cloud, how: str) -> None:
     with host(cloud, how) as process:
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=90)
         assert cloud.emulator.live == [], errors
         assert errors.count("Traceback") == (how == "raise"), errors
 
@@ -67,7 +67,7 @@ def test_ctrl_c_leaves_nothing(cloud: Cloud, how: str) -> None:
     with host(cloud, how) as process:
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=90)
         assert cloud.emulator.live == [], errors
         assert "KeyboardInterrupt" in errors
 
@@ -197,7 +197,7 @@ def test_a_proxy_is_not_asked_for_this_machine(cloud: Cloud) -> None:
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"), "http://127.0.0.1:9")
     environment = {name: value for name, value in os.environ.items() if name.lower() != "no_proxy"} | proxies
     arguments = [sys.executable, "-c", script, cloud.name, json.dumps(cloud.options)]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=150, env=environment)
     assert done.stdout.strip() == "1", done.stderr
 
 

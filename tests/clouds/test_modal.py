@@ -64,7 +64,7 @@ def _elsewhere(cloud: Cloud, home: Path, **variables: str) -> subprocess.Complet
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MODAL_")}
     arguments = [sys.executable, "-c", script, json.dumps(cloud.options)]
     told = environment | variables | {"HOME": str(home)}
-    return subprocess.run(arguments, capture_output=True, text=True, timeout=60, env=told)
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=150, env=told)
 
 
 def test_neither_its_file_nor_a_variable_decides_where_it_connects(cloud: Cloud, tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_sandbox_is_ended_at_the_exit_when_its_host_must_be_looked_up_once_mor
     with host(cloud, "wait") as process:
         cloud.emulator.hang_up()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=90)
         assert cloud.emulator.live == [], errors
         assert errors.count("Traceback") == 1 and errors.strip().endswith("KeyboardInterrupt"), errors
 

@@ -52,7 +52,7 @@ MODULES = (
 def python(program: str, *paths: Path) -> str:
     """What a program prints in a process of its own: `rlm` here is for nobody else."""
     body = f"import sys; sys.path[:0] = {[str(each) for each in paths]!r}\n" + textwrap.dedent(program)
-    done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, check=False, timeout=150)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

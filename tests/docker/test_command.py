@@ -15,7 +15,7 @@ NAME = "rlm-secure-command:1"
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "rlm_secure", "sandbox", *arguments], capture_output=True, text=True, timeout=100
+        [sys.executable, "-m", "rlm_secure", "sandbox", *arguments], capture_output=True, text=True, timeout=280
     )
 
 

@@ -43,7 +43,7 @@ def image() -> str:
 def test_the_engine_enforces_the_profile(image: str, hardening: tuple[str, ...]) -> None:
     profile = f"--security-opt=seccomp={seccomp_profile('docker')}"
     command = ["docker", "run", "--rm", "--network=none", "--read-only", *hardening, profile, image]
-    done = subprocess.run([*command, "python3", "-I", "-c", SCRIPT], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, "python3", "-I", "-c", SCRIPT], capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         "child": "1\n",
@@ -58,7 +58,7 @@ def test_the_engine_enforces_the_profile(image: str, hardening: tuple[str, ...])
 @pytest.mark.docker
 def test_without_a_profile_the_same_calls_reach_the_kernel(image: str) -> None:
     command = ["docker", "run", "--rm", "--network=none", "--security-opt=seccomp=unconfined", image]
-    done = subprocess.run([*command, "python3", "-I", "-c", SCRIPT], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, "python3", "-I", "-c", SCRIPT], capture_output=True, text=True, timeout=150)
     tried = json.loads(done.stdout)
     assert tried["filtered"] == "0"
     assert tried["netlink"][0] >= 0

@@ -40,7 +40,7 @@ class GVisor(Sandbox):
     def _runsc(self, *arguments: str) -> None:
         command = ["runsc", f"--root={self._bundle}/root", *_OPTIONS, *arguments]
         with (self._bundle / "log").open("w") as log:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=60)
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=150)
         assert done.returncode == 0, (self._bundle / "log").read_text()
 
     def _configuration(self) -> dict[str, Any]:

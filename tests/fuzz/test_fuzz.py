@@ -185,7 +185,7 @@ def test_the_command_ends_with_figures_where_it_is_interrupted(tmp_path: Path) -
         assert process.stdout.readline().startswith("seed ")
         time.sleep(0.5)  # it runs
         process.send_signal(signal.SIGINT)
-        said, errors = process.communicate(timeout=60)
+        said, errors = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "interrupted" in errors and "Traceback" not in errors
     assert re.search(r"host-http +seed \d+: [\d,]+ inputs", said)

@@ -188,7 +188,7 @@ def test_the_walk_finds_what_real_modules_lead_to() -> None:
 def calls(*arguments: str) -> list[str]:
     script = str(Path(__file__).with_name("calls.py"))
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", script, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=110
+        [sys.executable, "-W", "ignore", script, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=280
     )
     assert (done.stderr, done.returncode) == ("", 0)
     return done.stdout.splitlines()

@@ -84,7 +84,7 @@ for call in (
 
 def _said(how: str, cell: str) -> list[str]:
     command = [sys.executable, "-c", _PROGRAM, how, cell]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=150, check=True)
     return done.stdout.splitlines()
 
 

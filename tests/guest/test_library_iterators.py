@@ -51,7 +51,7 @@ print(json.dumps(found))
 def _users(before: str = "") -> dict[str, set[str]]:
     """Function -> the iterators that it uses, of all library code that a worker has loaded."""
     command = [sys.executable, "-W", "ignore", "-c", _LIST.format(before=before)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stderr
     users = {name: set(used) for name, used in json.loads(done.stdout).items()}
     return {name: used for name, used in users.items() if name.partition(".")[0] not in {*_NOT_FOR_CELLS, "rlm_secure"}}

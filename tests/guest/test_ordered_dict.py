@@ -119,7 +119,7 @@ for call in (
 
 def _said(how: str) -> list[str]:
     command = [sys.executable, "-c", _PROGRAM, how, _CELL]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=150, check=True)
     return done.stdout.splitlines()
 
 
@@ -178,7 +178,7 @@ d = Taken(r)
 )
 def test_no_hook_and_no_method_of_dict_takes_its_memory(cell: str) -> None:
     command = [sys.executable, "-c", _PROGRAM, "screened", _TRAP + cell + "\nprint('alive', len(list(r)) <= 90)"]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=150)
     assert (done.returncode, done.stdout) == (0, "alive True\n"), done.stderr
 
 

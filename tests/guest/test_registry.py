@@ -108,7 +108,7 @@ def test_the_worker_has_no_module_that_classes_of_cells_point_to(tmp_path: Path)
             "import sys\ndef main(path): print(sorted(vars(sys.modules['__main__'])), sys.modules['__main__'])\n",
         )
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-B", str(path), "dial", "x"], capture_output=True, text=True, timeout=60
+        [sys.executable, "-I", "-S", "-B", str(path), "dial", "x"], capture_output=True, text=True, timeout=150
     )
     empty = sorted(vars(types.ModuleType("__main__")))
     assert done.stdout == f"{empty} <module '__main__'>\n", done.stderr

@@ -21,7 +21,7 @@ else:
 
 def _said(how: str, cell: str) -> list[str]:
     command = [sys.executable, "-c", _PROGRAM, how, cell]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
     return done.stdout.splitlines()
 
@@ -168,6 +168,6 @@ print(len(unbound_methods._kept) - before)
 
 def test_no_method_is_left_out() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _LEFT], cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", _LEFT], cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=150
     )
     assert done.stdout.splitlines() == ["[] True", "0"], done.stderr[-2000:]

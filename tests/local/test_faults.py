@@ -212,7 +212,7 @@ def test_a_forked_child_makes_sandboxes_of_its_own_and_leaves_its_parents_alone(
         box.close()
     """
     host = run_host(code)
-    _, stderr = host.communicate(timeout=60)
+    _, stderr = host.communicate(timeout=120)
     assert host.returncode == 0, stderr
 
 
@@ -237,7 +237,7 @@ def test_it_works_inside_multiprocessing(method, tmp_path):
             """
         )
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stderr
 
 
@@ -254,7 +254,7 @@ def test_a_machine_without_user_namespaces_is_refused_in_a_sentence_that_says_wh
     """
     inner = f"echo 0 > /proc/sys/user/max_user_namespaces; exec {sys.executable} -c '{textwrap.dedent(code)}'"
     done = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "sh", "-c", inner], capture_output=True, text=True, timeout=60
+        ["unshare", "--user", "--map-root-user", "sh", "-c", inner], capture_output=True, text=True, timeout=150
     )
     assert done.stdout == "refused\n", done.stderr
 
@@ -280,7 +280,7 @@ def test_too_few_file_descriptors_are_a_typed_error_and_the_host_recovers():
         print("ok")
     """
     host = run_host(code)
-    stdout, stderr = host.communicate(timeout=60)
+    stdout, stderr = host.communicate(timeout=120)
     assert stdout == "ok\n", stderr
 
 
@@ -292,7 +292,7 @@ def test_a_full_tmpdir_does_not_matter(tmp_path):
     """
     environment = {**os.environ, "TMPDIR": "/nonexistent"}
     host = run_host(code, env=environment)
-    stdout, stderr = host.communicate(timeout=60)
+    stdout, stderr = host.communicate(timeout=120)
     assert stdout == "1000000\n", stderr
 
 

@@ -22,7 +22,7 @@ from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.guest.zygote import zygote
 from tests.local.kernels import refuse
 
-pytestmark = [pytest.mark.root, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.root, pytest.mark.timeout(300)]
 
 LANDLOCK, PIDFD = 444, 434
 SECONDS = 60

@@ -25,7 +25,7 @@ from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy import load_policy
 from tests.local.kernels import in_child, refuse
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 SETUP = ProcessSetup("worker", {"NPROC": 0}, {}, None)
 
 

@@ -50,7 +50,7 @@ print(hooks._kept[0] != hooks._NAMES[0], len(kept[0]))
 def in_a_process(code: str) -> str:
     """What `code` prints in a process of its own: the hooks change numpy for good."""
     program = textwrap.dedent(f"{ASKED}\nimport numpy as np\nfrom rlm_secure.guest.packages import hooks\n") + textwrap.dedent(code)
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=150)
     return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
 
 
@@ -145,12 +145,12 @@ def test_every_module_of_a_zygote_with_packages_is_known() -> None:
     print(json.dumps(sorted({each.partition(".")[0] for each in sys.modules if each not in before})))
     """
     program = textwrap.dedent(code)
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=280)
     tops = set(json.loads(done.stdout)) - sys.stdlib_module_names
     allowed = {name for needed in finder.NEEDS.values() for name in needed}
     assert {each for each in tops if not each.startswith(("_cython", "cython", "_distutils"))} <= allowed, done.stderr
 
 
 def test_memory_beside_numpy_s_own_is_not_searched() -> None:
-    done = subprocess.run([sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=280)
     assert done.stdout == "True 1048576\n", done.stderr

@@ -17,7 +17,7 @@ from rlm_secure.testing import nested
 from tests.arena import scene
 from tests.local.kernels import in_child
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 #: Stands above, and prints what is so for itself and for a process below.
 STANDS = """
@@ -60,7 +60,7 @@ def said(program: str, *options: str, nobody: bool = False) -> str:
     """What `program` prints in an arena."""
     python = "python" if nobody else sys.executable
     command = scene.cli("--share", str(scene.ROOT), *options, "--", python, "-c", program, nobody=nobody)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=scene.ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False, cwd=scene.ROOT)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
