@@ -65,7 +65,7 @@ WORKS = {
     "[np.array([1.0]).view('int64').tolist(), arr.view().tolist()]": "[[4607182418800017408], [0, 1, 2, 3]]",
     "np.loadtxt(['1 2', '3 4']).tolist() + np.genfromtxt(('5,6',), delimiter=',').tolist()": "[[1.0, 2.0], [3.0, 4.0], 5.0, 6.0]",
     "[row._asdict() for row in df.itertuples()][1]": "{'Index': 1, 'g': 'b', 'x': 2.0}",
-    "[df.__doc__[:15], pd.DateOffset.__name__]": "['Two-dimensional', 'DateOffset']",
+    "[df.__doc__.split()[0], pd.DateOffset.__name__]": "['Two-dimensional,', 'DateOffset']",
     "(plt.rcParams.update(plt.rcParams), repr(plt.rcParams)[:10])[1]": "RcParams({",
     "(plt.setp(plt.subplots(2, 2)[1], xlim=(0, 5)), {tuple(map(int, each.get_xlim())) for each in plt.gcf().axes})[1]": "{(0, 5)}",
 }
