@@ -87,6 +87,14 @@ def test_cells_write_beside_no_file_of_the_users(rlm_secure: Run, given: Path, t
     assert (given / "out" / there).read_text() == "mine"
 
 
+def test_what_is_no_folder_is_none_to_write_to(rlm_secure: Run, given: Path) -> None:
+    place = str(given / "in.txt")
+    done = rlm_secure("exec", "-c", "files['x'] = b'1'", "--policy", "standard", "--output-dir", place)
+    assert (done.code, done.out) == (2, "")
+    assert "in.txt is not empty; name a new folder" in done.err
+    assert (given / "in.txt").read_bytes() == b"one\r\n"
+
+
 def test_an_empty_folder_is_as_good_as_a_new_one(rlm_secure: Run, given: Path) -> None:
     (given / "out").mkdir()
     done = rlm_secure("exec", "-c", "files['x'] = b'1'", "--policy", "standard", "--output-dir", str(given / "out"))

@@ -385,7 +385,7 @@ def test_who_is_closed_while_its_cell_runs_ends_at_once_and_alone(who: int):
         began = time.monotonic()
         boxes[who].close()
         running.join()
-        assert time.monotonic() - began < 2.0
+        assert time.monotonic() - began < 10.0  # the cell has hours to go, and its session 30 s
         assert raised and boxes[1 - who].run("1").value == 1
 
 

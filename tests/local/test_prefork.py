@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -67,6 +68,46 @@ def test_one_that_was_killed_while_it_waited_is_replaced():
         with open_session(COLD) as session:
             assert session._process.pid != pid
             assert session.execute("print(1)", no_calls).stdout == "1\n"
+
+
+def test_no_session_waits_for_the_zygote_that_comes_after_a_worn_one(monkeypatch: pytest.MonkeyPatch):
+    want_cold_sessions()
+    old = zygote.zygote(zygote.Plan())
+    starting, may_start, boot = threading.Event(), threading.Event(), zygote.Zygote._boot
+
+    def slow(fresh: zygote.Zygote) -> None:
+        starting.set()
+        assert may_start.wait(60)
+        boot(fresh)
+
+    monkeypatch.setattr(zygote.Zygote, "_boot", slow)
+    monkeypatch.setattr(zygote, "_SESSIONS", old.sessions + 100)
+    monkeypatch.setattr(zygote, "_NEARLY", (old.sessions + 1) / zygote._SESSIONS)
+    with open_session(COLD) as session:
+        assert starting.wait(60) and not old.worn
+        with open_session(COLD) as meanwhile:
+            assert meanwhile._process.zygote is old
+        may_start.set()
+        deadline = time.monotonic() + 60
+        while zygote.zygote(zygote.Plan()) is old and time.monotonic() < deadline:
+            time.sleep(0.01)
+        monkeypatch.undo()
+        with open_session(COLD) as after:
+            assert after._process.zygote is not old and after._process.zygote.running
+        assert session.execute("print(1)", no_calls).stdout == "1\n"
+        assert not old.running
+
+
+def test_a_zygote_that_comes_too_late_is_ended():
+    plan = zygote.Plan()
+    current, late = zygote.zygote(plan), zygote.Zygote(plan)
+    before = {child.pid for child in psutil.Process().children()}
+    zygote._renew(late)  # which is not the one in use
+    try:
+        assert zygote.zygote(plan) is current
+        assert {child.pid for child in psutil.Process().children()} <= before
+    finally:
+        late.close()
 
 
 @pytest.mark.root

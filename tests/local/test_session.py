@@ -22,6 +22,9 @@ from rlm_secure.environments.local.session import open_session
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import unscreened
 
+#: Far less than the 30 s that a cell has where it is not told otherwise, and more than a busy machine needs.
+SECONDS = 10.0
+
 
 def strict(**limits):
     policy = load_policy("strict")
@@ -85,7 +88,7 @@ def test_a_soft_interrupt_ends_a_loop_and_keeps_the_state(sandbox, code):
     sandbox.run("before = 7")
     started = time.monotonic()
     result = sandbox.run(code, timeout=0.3)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < SECONDS
     assert isinstance(result.error, CellTimeout)
     assert (result.error.limit, result.error.wall) == ("limits.cell_seconds", "wall-clock")
     assert sandbox.run("print(before)").stdout == "7\n"
@@ -96,7 +99,7 @@ def test_what_cannot_be_interrupted_is_killed_and_the_state_comes_back(sandbox, 
     sandbox.run("before = [1]")
     started = time.monotonic()
     result = sandbox.run(code, timeout=0.3)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < SECONDS
     assert isinstance(result.error, CellTimeout)
     assert not result.error.session_ended
     assert "the session was resumed" in result.stderr
@@ -243,7 +246,7 @@ def test_interrupt_from_another_thread(sandbox):
     threading.Timer(0.3, sandbox.interrupt).start()
     started = time.monotonic()
     result = sandbox.run("while True: pass")
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < SECONDS
     assert (type(result.error), result.error.limit) == (CellTimeout, "interrupt")
     assert sandbox.run("print(1)").stdout == "1\n"
 

@@ -113,6 +113,12 @@ CLOSED = {
         "text = pd.Series([{'a': holder}]).to_json(default_handler=changes)\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
         "ZeroDivisionError"
     ),
+    "JSON of such a list in a series": (
+        ("held = [object() for _ in range(1000)]\ndef changes(value):\n    held.clear()\n    return 'x'\n"
+        "text = pd.Series([pd.Series([held])]).to_json(default_handler=changes)\n"
+        "print('WON' if text.count('x') != 1000 else 1 / 0)"),
+        "ZeroDivisionError"
+    ),
     "JSON of such a list that a handler gives": (
         ("held, given = [object() for _ in range(1000)], []\ndef gives(value):\n    if given:\n        held.clear()\n"
         "        return 'x'\n    given.append(value)\n    return held\n"

@@ -147,6 +147,7 @@ def test_each_figure_that_is_shown_is_a_file_of_its_own_and_closed(sandbox: Sand
         ("plt.savefig('/tmp/x.png')", "ValueError"),
         ("fig = plt.figure()\nwith files.open('x.txt', 'w') as f:\n    fig.savefig(f)", "TypeError"),
         ("pd.read_csv(3)", "file-path"),
+        ("pd.DataFrame().to_csv(3)", "file-path"),
         ("pd.DataFrame({'x': [1]}).to_csv('x.csv', compression={'method': 'gzip', 'filename': '/tmp/x'})", "package-option"),
         ("pd.DataFrame({'x': [1]}).to_csv('x.csv', mode='r+')", "ValueError"),
         ("np.savez('x.npz', np.array([None]))", "ValueError"),

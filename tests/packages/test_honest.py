@@ -25,6 +25,8 @@ from tests.corpus import plain
 from tests.guest.test_benign import CONTEXT, CORPUS
 from tests.packages.inputs import files
 
+#: The first test runs every cell in plain Python: a minute, and several on a busy machine.
+pytestmark = pytest.mark.timeout(600)
 CELLS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((CORPUS / "data").glob("*.py"))}
 EXCEPTIONS: dict[str, str] = tomllib.loads((CORPUS / "EXCEPTIONS-data.toml").read_text(encoding="utf-8"))
 FILES = files()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import json
+import struct
 import subprocess
 import sys
 import textwrap
@@ -14,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest.packages import finder
+from rlm_secure.guest.packages import finder, hooks
 
 ROOT = Path(__file__).parents[2]
 ASKED = '''
@@ -78,6 +80,24 @@ def test_with_them_it_is_not_and_numpy_itself_works() -> None:
 )  # fmt: skip
 def test_a_numpy_that_keeps_its_names_otherwise_is_refused(change: str, error: str) -> None:
     assert error in in_a_process(f"{textwrap.dedent(change)}\nhooks.rename()\nprint('renamed')")
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ("from numpy._core import _multiarray_umath as umath\numath.get_handler_name = lambda: 'other'", "an allocator that was not reviewed"),
+        ("np.empty = lambda size, dtype: np.full(size, 255, dtype)", "numpy still shows what was in its memory"),
+    ],
+)  # fmt: skip
+def test_a_numpy_that_allocates_otherwise_is_refused(change: str, error: str) -> None:
+    assert error in in_a_process(f"{change}\nhooks.clear()\nprint('cleared')")
+
+
+def test_only_what_lies_where_a_pointer_may_is_taken_for_one() -> None:
+    target = id(ASKED)
+    memory = ctypes.create_string_buffer(b"\0" * 8 + struct.pack("=Q", target) + b"\0" * 3 + struct.pack("=Q", target) + b"\0" * 5)
+    start = ctypes.addressof(memory)
+    assert hooks._pointers(start, start + 32, target) == [start + 8]
 
 
 def test_only_the_packages_of_the_set_are_found(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rlm_secure import Policy, Sandbox
 from rlm_secure.environments.local.session import open_session
 from rlm_secure.policy.load import load_policy
 
@@ -58,6 +59,15 @@ WORKS = {
         "[0, False, 10.0]"
     ),
     "np.lib.stride_tricks.sliding_window_view(arr, [2], axis=0).shape": "(3, 2)",
+    "[np.r_, np.mgrid]": "[<numpy.r_>, <numpy.mgrid>]",
+    "len({(np.random.set_state(s), np.random.rand())[1] for s in [np.random.get_state()] for _ in (1, 2)})": "1",
+    "len({(np.random.set_state(s), np.random.rand())[1] for s in [np.random.get_state(legacy=False)] for _ in (1, 2)})": "1",
+    "[np.array([1.0]).view('int64').tolist(), arr.view().tolist()]": "[[4607182418800017408], [0, 1, 2, 3]]",
+    "np.loadtxt(['1 2', '3 4']).tolist() + np.genfromtxt(('5,6',), delimiter=',').tolist()": "[[1.0, 2.0], [3.0, 4.0], 5.0, 6.0]",
+    "[row._asdict() for row in df.itertuples()][1]": "{'Index': 1, 'g': 'b', 'x': 2.0}",
+    "[df.__doc__.split()[0], pd.DateOffset.__name__]": "['Two-dimensional,', 'DateOffset']",
+    "(plt.rcParams.update(plt.rcParams), repr(plt.rcParams)[:10])[1]": "RcParams({",
+    "(plt.setp(plt.subplots(2, 2)[1], xlim=(0, 5)), {tuple(map(int, each.get_xlim())) for each in plt.gcf().axes})[1]": "{(0, 5)}",
 }
 
 CLOSED = [
@@ -196,7 +206,40 @@ CLOSED = [
     "print('WON', pd.DataFrame.__init__)",
     "print('WON', df.__class__)",
     "pd.core.computation.eval.eval('1'); print('WON')",
+    "print('WON', pd.DateOffset.rollback)",
+    "print('WON', getattr(pd.DateOffset, '_attributes', 1))",
+    "np.array([df], copy_function=print); print('WON')",
+    "np.set_printoptions(formatter={'all': print}); print('WON')",
+    "plt.title('x', fontproperties={'fname': '/etc/passwd'}); plt.savefig(io.BytesIO(), format='svg'); print('WON')",
 ]
+#: What is no attack is refused as Python refuses it: with an exception that the cell can catch, and its reason.
+REFUSED = {
+    "np.random.set_state(3)": "TypeError: set_state takes what get_state() gave.",
+    "np.random.set_state(('PCG64', np.zeros(624), 1))": "ValueError: set_state takes a state of MT19937.",
+    "df.query(df)": "TypeError: DataFrame.query takes plain text.",
+    "df.zz = 1": "attribute-store: cannot set 'zz' on DataFrame; use x[...] = ...",
+    "plt.rcParams.update([1])": "TypeError: settings are a dict, not a list",
+    "plt.setp(plt.plot([1]))": "TypeError: setp takes the properties as keywords here.",
+    "df.to_csv(io.StringIO(), encoding=3)": "TypeError: DataFrame.to_csv takes encoding as text, not int",
+    "pd.set_option('display.width', 80, silent=True)": "package-option: pandas.set_option takes no keywords here",
+    "pd.Timestamp('2024-01-01', tz='Nowhere/Land')": "ZoneInfoNotFoundError: 'No time zone found with key Nowhere/Land'",
+    "np.array([1]).sum(axis=5)": "AxisError: axis 5 is out of bounds for array of dimension 1",
+}
+#: Modules that a policy gives -> a cell, its value, what is not there, and a cell that is refused in each.
+SETS = {
+    ("numpy",): (
+        "import numpy as np\nnp.arange(4).mean()", 1.5, ("pandas", "matplotlib"),
+        "import numpy as np\nnp.arange(4).ctypes", "'ctypes' of ndarray is closed",
+    ),
+    ("numpy", "pandas"): (
+        "import pandas as pd\npd.DataFrame({'x': [1, 2]}).query('x > 1').x.sum()", 2, ("matplotlib",),
+        "import pandas as pd\npd.DataFrame({'x': [1, 2]}).query('x.values.base')", "query and eval read no attributes",
+    ),
+    ("matplotlib",): (
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('x.png')\nfiles['x.png'][1:4]", b"PNG", ("pandas",),
+        "import matplotlib.pyplot as plt\nplt.title('x', usetex=True)", "there is no LaTeX here",
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", WORKS)
@@ -212,6 +255,41 @@ def test_what_leads_out_of_a_package_is_closed(session: Any, cell: str) -> None:
     assert "ready" in result.stdout or "refused before it ran" in result.stderr
     assert "WON" not in result.stdout
     assert "kernel killed" not in result.stderr
+
+
+@pytest.mark.parametrize("cell", REFUSED)
+def test_what_a_package_would_misread_is_refused_with_its_reason(session: Any, cell: str) -> None:
+    result = session.execute(HEAD + cell, lambda _call: None)
+    assert result.stderr.splitlines()[-1].startswith(REFUSED[cell])
+
+
+def test_an_exception_of_a_package_has_its_public_names_alone(session: Any) -> None:
+    cell = "try:\n    arr.sum(axis=5)\nexcept ValueError as error:\n    print(error.axis, error.ndim, type(error).__name__)\n    error._msg"
+    result = session.execute(HEAD + cell, lambda _call: None)
+    assert result.stdout == "5 1 AxisError\n"
+    assert "'_msg' is private" in result.stderr
+
+
+def test_a_column_is_set_by_its_name(session: Any) -> None:
+    assert session.execute(HEAD + "df.x = [5, 6]\nprint(df['x'].tolist())", lambda _call: None).stdout == "[5, 6]\n"
+
+
+def test_a_with_block_of_the_cell_s_own_is_open_to_it(session: Any) -> None:
+    """One of a package would have the package's function in it."""
+    cell = "import contextlib\n@contextlib.contextmanager\ndef made():\n    yield 1\nblock = made()\nprint(block.func.__name__, block.args)"
+    assert session.execute(HEAD + cell, lambda _call: None).stdout == "made ()\n"
+
+
+@pytest.mark.parametrize("given", SETS)
+def test_a_session_has_the_packages_of_its_policy_and_no_others(given: tuple[str, ...]) -> None:
+    """A set has a zygote of its own, in which what it has is closed as in that of all three."""
+    cell, value, missing, closed, reason = SETS[given]
+    with Sandbox(policy=Policy.load({"extends": "data", "language": {"modules": list(given)}})) as sandbox:
+        result = sandbox.run(cell).check()
+        assert (result.value, type(result.value)) == (value, type(value))
+        for name in missing:
+            assert sandbox.run(f"import {name}").error is not None
+        assert reason in sandbox.run(closed).stderr
 
 
 def test_a_figure_is_drawn(session: Any) -> None:
@@ -232,3 +310,18 @@ print(len(found) > 500, [each for each in found if each and "/" in each])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.splitlines()[-1] == "True []"
+
+
+def test_a_process_with_a_second_thread_is_no_zygote() -> None:
+    script = """
+import sys, threading
+from rlm_secure.guest import packages
+stays = threading.Event()
+threading.Thread(target=stays.wait, daemon=True).start()
+try:
+    packages.load(["numpy"], [each for each in sys.path if each.endswith("site-packages")])
+except RuntimeError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.startswith("a package started a thread")

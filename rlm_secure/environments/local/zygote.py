@@ -41,6 +41,8 @@ _ANSWER_SECONDS = 15.0
 #: A zygote is replaced after this many sessions or seconds: its children share hash seed and memory layout.
 _SESSIONS = 1_000
 _AGE_SECONDS = 3600.0
+#: The part of either after which the next one is started, while no session waits for it.
+_NEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Zygote:
     @property
     def worn(self) -> bool:
         """Whether it should be replaced by a fresh one."""
-        return self.sessions >= _SESSIONS or time.monotonic() - self._started > _AGE_SECONDS
+        return self._used_up(1.0)
 
     @property
     def running(self) -> bool:
@@ -119,9 +121,11 @@ class Zygote:
         return process
 
     def while_idle(self) -> None:
-        """Prepare the process of the next session, if its setup is known."""
+        """Prepare what the next session would wait for: its process, or the zygote that comes after this one."""
         with contextlib.suppress(EnvironmentUnavailable):
-            if self.running:
+            if self.running and self._used_up(_NEARLY):
+                _renew(self)
+            elif self.running:
                 self._preforked.prepare(self)
 
     def status(self, pid: int) -> int | None:
@@ -167,6 +171,9 @@ class Zygote:
         self._preforked.forget()
         self._control.close()
         self._process.returncode = 0  # not our child: keeps Popen from waiting for it
+
+    def _used_up(self, part: float) -> bool:
+        return self.sessions >= part * _SESSIONS or time.monotonic() - self._started > part * _AGE_SECONDS
 
     def _launch(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         executable = startup.interpreter()
@@ -296,6 +303,16 @@ def zygote(plan: Plan) -> Zygote:
         if current is not None:
             current.retire()
         return fresh
+
+
+def _renew(old: Zygote) -> None:
+    """Put a fresh zygote in the place of `old`. Raises EnvironmentUnavailable where none can be started."""
+    fresh = Zygote(old.plan)  # takes seconds where it imports packages: sessions are forked from `old` meanwhile
+    with _registry:
+        placed = _zygotes.get(old.plan) is old
+        if placed:
+            _zygotes[old.plan] = fresh
+    (old if placed else fresh).retire()
 
 
 def _forget_all() -> None:

@@ -1,4 +1,7 @@
-"""Third-party packages for cells (numpy, pandas, matplotlib), imported before the zygote loses its files."""
+"""Third-party packages for cells (numpy, pandas, matplotlib), imported before the zygote loses its files.
+
+Guards: that what leads out of a package is closed before the first cell
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parts of numpy that do more for a text, a state or a shape of a cell than numpy checks."""
+"""Parts of numpy that do more for a text, a state or a shape of a cell than numpy checks.
+
+Guards: that no text, state or type of a cell makes numpy read variables, other memory or addresses
+"""
 
 from __future__ import annotations
 

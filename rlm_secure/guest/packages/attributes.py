@@ -2,6 +2,8 @@
 
 In other sessions a public name is a plain load, because objects of the standard library were reviewed one by one. The
 classes of these packages are too many and too open for that, so they have lists of names (tables.py).
+
+Guards: which attributes of the packages' objects a cell reads and sets
 """
 
 from __future__ import annotations
@@ -104,8 +106,6 @@ class PackageAttributes(Attributes):
             return arrays.view(found, value, f"{title(kind)}.view")
         if name == "canvas":
             return figures.Canvas(found)
-        if type(found) is types.MappingProxyType:  # of a dtype's fields: `view == x` would pass the dict itself to x
-            return types.MappingProxyType(dict(found))
         if name == "to_json":
             found = mended.to_json(value)
         return _screened(found, kind, name, self._space) if callable(found) else found

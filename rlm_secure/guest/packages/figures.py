@@ -1,6 +1,8 @@
 """The settings, styles and canvas of matplotlib, as far as they say how a figure looks.
 
 Others name programs, paths and modules to import, and the colours of the next lines may be a text that is evaluated.
+
+Guards: that no setting or style of a cell names code, a program or a path to matplotlib
 """
 
 from __future__ import annotations

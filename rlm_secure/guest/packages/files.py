@@ -2,6 +2,8 @@
 
 The packages themselves are given memory only. A file is read whole before they see it, and stored when they are done:
 no method of a cell's object is called from within them, and no path ever reaches them.
+
+Guards: that a package reads and writes memory, never a path or an object of a cell
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The fonts of matplotlib, read before the files are gone: it opens a font when it draws text."""
+"""The fonts of matplotlib, read before the files are gone: it opens a font when it draws text.
+
+Guards: that matplotlib opens no font by a path of a cell
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,6 @@ class _FontTypes:
     def __init__(self, inner: Any, files: dict[str, bytes]) -> None:
         self._inner = inner
         self._files = files
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
 
     def FT2Font(self, path: Any, **options: Any) -> Any:
         data = self._files.get(os.fspath(path))
@@ -38,10 +38,8 @@ class _Standing:
 
 
 def keep() -> None:
-    """Read all fonts that come with matplotlib, and let it use no others. Idempotent."""
+    """Read all fonts that come with matplotlib, and let it use no others."""
     manager: Any = importlib.import_module("matplotlib.font_manager")
-    if isinstance(manager.ft2font, _FontTypes):
-        return
     cbook: Any = importlib.import_module("matplotlib.cbook")
     fonts = {str(path): path.read_bytes() for path in Path(cbook._get_data_path("fonts", "ttf")).glob("*.ttf")}
     # matplotlib asks for some by the path to which links lead.

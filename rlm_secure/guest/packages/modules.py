@@ -1,4 +1,7 @@
-"""The facades of numpy, pandas and matplotlib: functions, classes and constants by name, as for standard modules."""
+"""The facades of numpy, pandas and matplotlib: functions, classes and constants by name, as for standard modules.
+
+Guards: which functions and classes of a package a cell can name
+"""
 
 from __future__ import annotations
 
@@ -49,9 +52,8 @@ _MATPLOTLIB_LEFT_OUT = {
 
 
 def add(names: tuple[str, ...] | list[str]) -> None:
-    """Create the facades of the packages `names`."""
-    if "numpy" in names:
-        _numpy()
+    """Create the facades of the packages `names`, with which there is always numpy."""
+    _numpy()
     if "pandas" in names:
         _pandas()
     if "matplotlib" in names:

@@ -3,6 +3,8 @@
 The class is judged by identity. A class that was there before the packages were imported is the standard library's, and
 the ordinary guards hold for it; a cell's own class is the cell's. Any other class was made by a package: what is not in
 the tables is closed, so an internal object that a method returns by accident leads nowhere.
+
+Guards: that every class of a package is closed but for the names that were chosen
 """
 
 from __future__ import annotations
@@ -52,11 +54,6 @@ def alike(kinds: set[type], listed: str) -> None:
     """Give all of `kinds` the same open names."""
     for kind in kinds:
         _names[kind] = frozenset(listed.split())
-
-
-def active() -> bool:
-    """Whether this process has packages."""
-    return bool(_names)
 
 
 def standard(kind: type) -> bool:

@@ -17,20 +17,20 @@ _DAYS = datetime.timedelta.max.days
 def plain(names: Sequence[str]) -> dict[type, Callable[[Any], Any]]:
     """The classes of single values of the packages `names` -> the function that gives one as an exact builtin.
 
-    Each takes an object of exactly that class, and runs no code of a cell. What has no equal in Python stays as it is.
+    With any of them there is numpy. Each takes an object of exactly that class, and runs no code of a cell. What has no
+    equal in Python stays as it is.
     """
     found: dict[type, Callable[[Any], Any]] = {}
-    if "numpy" in names:
-        np: Any = importlib.import_module("numpy")
-        for kind in set(np.sctypeDict.values()):
-            if issubclass(kind, np.longdouble | np.clongdouble) or kind is np.object_:
-                continue  # more digits than a float has
-            for base, made in (
-                (np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex),
-                (np.str_, str.__str__), (np.bytes_, bytes),
-            ):  # fmt: skip
-                if issubclass(kind, base) and not issubclass(kind, np.timedelta64):
-                    found[kind] = made
+    np: Any = importlib.import_module("numpy")
+    for kind in set(np.sctypeDict.values()):
+        if issubclass(kind, np.longdouble | np.clongdouble) or kind is np.object_:
+            continue  # more digits than a float has
+        for base, made in (
+            (np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex),
+            (np.str_, str.__str__), (np.bytes_, bytes),
+        ):  # fmt: skip
+            if issubclass(kind, base) and not issubclass(kind, np.timedelta64):
+                found[kind] = made
     if "pandas" in names:
         pd: Any = importlib.import_module("pandas")
         found[pd.Timestamp] = _moment

@@ -1,6 +1,8 @@
 """Functions and methods of the packages that act on text: each checks it before the package sees it.
 
 What they read and write is memory (files.py); a name is one of the session's files, never a path.
+
+Guards: that no text of a cell names a path, a program, a module or code to a package
 """
 
 from __future__ import annotations

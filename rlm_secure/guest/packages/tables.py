@@ -83,10 +83,6 @@ NAMES: dict[str, str] = {
         "nonzero numerator prod put ravel real repeat reshape round searchsorted shape size sort squeeze std "
         "sum swapaxes take tobytes tolist trace transpose var"
     ),
-    "numpy.dtypes:Float64DType": (
-        "alignment byteorder char descr fields hasobject isalignedstruct isbuiltin isnative itemsize kind "
-        "metadata name names ndim num shape str subdtype"
-    ),
     "numpy.random._generator:Generator": (
         "beta binomial bit_generator bytes chisquare choice dirichlet exponential f gamma geometric gumbel "
         "hypergeometric integers laplace logistic lognormal logseries multinomial multivariate_hypergeometric "
