@@ -82,7 +82,14 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
     plan, limits = spec.plan, spec.limits
     profile = "worker-checkpoint" if spec.copies else "worker"
     rlimits = _rlimits(spec) if plan.rlimits else {}
-    process = zygote(plan).fork(ProcessSetup(profile, rlimits, json.loads(spec.begin), bounds, huge_pages))
+    setup = ProcessSetup(profile, rlimits, json.loads(spec.begin), bounds, huge_pages)
+    source = zygote(plan)
+    try:
+        process = source.fork(setup)
+    except EnvironmentUnavailable:
+        if source.running:
+            raise
+        process = zygote(plan).fork(setup)  # it was replaced, or died, meanwhile: nothing of this session exists yet
     worker = None
     try:
         worker = Worker(process.connection, process.pidfd, limits, process)

@@ -133,8 +133,6 @@ class PackageAttributes(Attributes):
         kind = type(value)
         if name in names.TEXTS:
             return super().read(value, name, *default)
-        if name in names.TUPLE_METHODS and derives(kind, tuple):
-            return getattr(value, name, *default)
         raise _refused(kind, name)
 
     def _on_class(self, value: Any, name: str, *default: Any) -> Any:
