@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 from rlm_secure.errors import CellError, CellTimeout
+
+#: The files of a cell that come so fast delay no caller; a worker that is not slow on purpose sends several times as
+#: many.
+FILE_BYTES_A_SECOND: Final = 20e6
 
 
 class NoTurn(Exception):

@@ -190,6 +190,25 @@ def test_a_worker_that_is_slow_with_its_files_has_the_time_of_a_run(
         assert result.files == {}
 
 
+@pytest.mark.parametrize("pause", [0.3, 60])
+def test_a_worker_that_is_slow_with_its_files_has_the_time_of_its_caller(
+    pause: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _hostile(Policy.load({"extends": "standard", "limits": {"value_bytes": 1000}}), monkeypatch) as sandbox:
+        began = time.monotonic()
+        slow = f"__import__('time').sleep({pause}) or b'1' * (count if begin < 100_000 else 0)"
+        result = sandbox.run(_LIES.format(listed={"a": 200_000}, part=slow), timeout=1.0)
+        assert time.monotonic() - began < 6
+        assert isinstance(result.error, CellTimeout) and "1 s that its caller gave it" in str(result.error)
+        assert result.files == {}
+
+
+def test_large_files_come_back_at_the_end_of_their_caller_s_time(sandbox: Sandbox) -> None:
+    result = sandbox.run("files['a'] = b'1' * 50_000_000\nfiles['b'] = b'2'\nwhile True: pass", timeout=1.0)
+    assert isinstance(result.error, CellTimeout)
+    assert {name: len(data) for name, data in result.files.items()} == {"a": 50_000_000, "b": 1}
+
+
 class _Violations:
     """An audit log that keeps the names of violations."""
 
