@@ -135,7 +135,7 @@ class Session(Owned, ABC):
     def read_file(self, name: str, seconds: float | None = None) -> bytes | None:  # noqa: ARG002 - as above
         """The contents of a file; None if there is no such file.
 
-        Raises CellTimeout if it has not come in `seconds`, all waits included, and one more for each 20 MB that have;
+        Raises CellTimeout if it has not come in `seconds`, all waits included, and one more for each 2 MB that have;
         by default in limits.run_seconds.
         """
         raise EnvironmentUnavailable(f"this environment has no files, so {name!r} cannot be read")

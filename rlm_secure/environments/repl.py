@@ -271,7 +271,7 @@ class REPL(Owned):
     def _written(self, result: CellResult, began: float, timeout: float | None) -> dict[str, bytes]:
         """The files that a cell wrote, read in requests that follow it; `result` says if they cannot all be read.
 
-        They have what is left of `timeout`, but twice the grace at least, and a second for each 20 MB.
+        They have what is left of `timeout`, but twice the grace at least, and a second for each 2 MB.
         """
         written: dict[str, bytes] = {}
         limits, now = self.policy.limits, time.monotonic()

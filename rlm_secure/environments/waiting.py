@@ -8,9 +8,9 @@ from typing import Final
 
 from rlm_secure.errors import CellError, CellTimeout
 
-#: The files of a cell that come so fast delay no caller; a worker that is not slow on purpose sends several times as
+#: The files of a cell that come so fast delay no caller; on a free processor a worker sends more than ten times as
 #: many.
-FILE_BYTES_A_SECOND: Final = 20e6
+FILE_BYTES_A_SECOND: Final = 2e6
 
 
 class NoTurn(Exception):
