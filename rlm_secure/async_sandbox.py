@@ -172,7 +172,10 @@ class AsyncSandbox:
                 self._sandbox.close()
 
     async def _call(self, work: Callable[[Sandbox], T]) -> T:
-        """`work(sandbox)` in a thread, in its turn. Cancelling it stops its cell, and waits until that has ended."""
+        """`work(sandbox)` in a thread, in its turn.
+
+        Cancelling it stops its cell, and waits until that has ended; cancelling it once more ends the wait alone.
+        """
         call = _Call(asyncio.get_running_loop())
 
         def in_turn() -> T:
@@ -192,22 +195,23 @@ class AsyncSandbox:
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
+            # Marks it as retrieved: the caller gets the cancellation, not what it caused.
+            running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             if call.cancel():
-                while not running.done():
-                    await in_thread(functools.partial(self._interrupt, call))
-                    await asyncio.wait([running], timeout=_AGAIN_SECONDS)
-                running.exception()  # marks it as retrieved: the caller gets the cancellation, not what it caused
-            else:
-                running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+                # Not on this loop, which may end, and not in this task, which may be cancelled again.
+                threading.Thread(target=self._stop, args=(call,), name="rlm_secure-stop", daemon=True).start()
+                await asyncio.wait([running])
             raise
         except InThread as carried:
             raise carried.cause from None
 
-    def _interrupt(self, call: _Call) -> None:
-        """Stop the cell of `call`, and never that of the next one."""
-        with self._switch:
-            if self._running is call:
-                self.interrupt()
+    def _stop(self, call: _Call) -> None:
+        """Interrupt the cell of `call`, and never that of the next one, until the call has ended."""
+        while not call.ended:
+            with self._switch:
+                if self._running is call:
+                    self.interrupt()
+            time.sleep(_AGAIN_SECONDS)
 
     def _started(self) -> Sandbox:
         if self._closed:

@@ -80,7 +80,8 @@ class Sandbox(Owned):
 
         The time counts from the call: it includes waiting for the cell of another thread, or for the session to be
         resumed after a killed cell, and so does the result's time. A cell that does not start in time changes nothing;
-        its error is a CellTimeout. A cell that cannot be interrupted ends at most 2 * limits.grace_seconds later.
+        its error is a CellTimeout. A cell that cannot be interrupted ends at most 2 * limits.grace_seconds later. Its
+        files are read within as long again, and a second for each 2 MB.
 
         Time in tools counts, unless `exclude_host_time`: then `timeout` limits the cell's own time, as
         limits.cell_seconds does under a policy that says so, and limits.run_seconds limits the total. A tool that still

@@ -28,6 +28,8 @@ _PLAIN_BITS: Final = 4096
 _ALIKE: Final = 32
 #: The longest text of a date, a time or a UUID.
 _SHORT: Final = 64
+#: What a Counter may count with.
+_COUNTS: Final = frozenset({bool, int, float, Decimal, Fraction})
 _DECIMAL: Final = re.compile(
     r"[+-]?(?:[0-9]{1,65536}(?:\.[0-9]{0,65536})?(?:[Ee][+-]?[0-9]{1,18})?|Infinity|s?NaN[0-9]{0,4300})"
 )
@@ -40,7 +42,7 @@ class MalformedValue(ValueError):
 
 class CrowdedValue(MalformedValue):
     """A set or a dict whose keys would take long to compare, or of which two would be one here, such as lone
-    surrogates and what they are written as: honest cells have such, if rarely."""
+    surrogates and what they are written as; a Counter with such counts: honest cells have such, if rarely."""
 
 
 def untag(value: Any) -> Any:
@@ -130,8 +132,13 @@ def _mapping(inner: Any) -> list[tuple[Any, Any]]:
 
 
 def _counter(inner: Any) -> Counter[Any]:
-    # Not Counter(pairs), which would count them.
-    return Counter(dict(_mapping(inner)))
+    pairs = _mapping(inner)
+    # repr() sorts by the counts, and compares an integer with a decimal in quadratic time, and counters of counters
+    # twice at each level.
+    for _, count in pairs:
+        if type(count) not in _COUNTS or (type(count) is int and count.bit_length() > _PLAIN_BITS):
+            raise CrowdedValue("it counts with something that is no number, or a very long one")
+    return Counter(dict(pairs))  # not Counter(pairs), which would count them
 
 
 def _text(inner: Any, most: int) -> str:
@@ -274,6 +281,15 @@ def _tag(value: Any, depth: int, where: str) -> Any:
 _Write = Callable[[Any, int, str], dict[str, Any]]
 
 
+def _moment(name: str) -> _Write:
+    def write(value: Any, _depth: int, where: str) -> dict[str, Any]:
+        if (offset := value.utcoffset()) is not None and offset.microseconds:  # it is read as UTC if that is all of it
+            raise TypeError(f"{where} has a time zone that differs by parts of a second, which is no plain data")
+        return {name: value.isoformat()}
+
+    return write
+
+
 def _group(name: str) -> _Write:
     return lambda value, depth, where: {name: [_tag(item, depth, f"an item of {where}") for item in value]}
 
@@ -315,7 +331,7 @@ _WRITERS: Final[dict[type, _Write]] = {
     Fraction: _parted("$fraction", lambda value: (value.numerator, value.denominator)),
     uuid.UUID: _written("$uuid", lambda value: value.hex),
     datetime.date: _written("$date", datetime.date.isoformat),
-    datetime.time: _written("$time", datetime.time.isoformat),
-    datetime.datetime: _written("$datetime", datetime.datetime.isoformat),
+    datetime.time: _moment("$time"),
+    datetime.datetime: _moment("$datetime"),
     datetime.timedelta: _parted("$timedelta", lambda value: (value.days, value.seconds, value.microseconds)),
 }

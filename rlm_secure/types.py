@@ -382,9 +382,9 @@ class REPLResult:
     `files` has the files that it wrote, by name (in a run as well).
 
     A value is plain data: None, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset,
-    deque, range, Counter, OrderedDict, Decimal, Fraction, UUID, date, time, datetime and timedelta, also inside each
-    other, and arrives as what it was. Only a defaultdict arrives as a dict, a time zone as its offset, a time without
-    its fold, and half of a surrogate pair, which no file can hold, as its escape.
+    deque, range, Counter of numbers, OrderedDict, Decimal, Fraction, UUID, date, time, datetime and timedelta, also
+    inside each other, and arrives as what it was. Only a defaultdict arrives as a dict, a time zone as its offset, a
+    time without its fold, and half of a surrogate pair, which no file can hold, as its escape.
     """
 
     stdout: str

@@ -148,6 +148,7 @@ _LOOP.append(_LOOP)
         datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(microseconds=1))),
         datetime.datetime(2024, 1, 1, tzinfo=_Zone()), datetime.time(1, tzinfo=_Zone()), _LOOP, [1, {2: [_Text("b")]}],
         slice(1), memoryview(b"a"), range(1 << 5000), Fraction(1 << 5000),
+        Decimal("1" * 65_537), Decimal("NaN" + "1" * 4301), Decimal("1E-1000000000000000000"),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
@@ -156,7 +157,32 @@ def test_what_is_no_plain_data_is_not_sent_and_not_asked(value: Any) -> None:
         inside.tag(value, LIMIT, NODES)
 
 
-@pytest.mark.parametrize("value", [object(), print, _Text("a"), _LOOP, {1: object()}, (1, [_Hook()])], ids=repr)
+@pytest.mark.parametrize("value", [True, 2**128 - 1, 0])
+def test_a_uuid_of_any_number_arrives(value: int) -> None:
+    assert untag(inside.tag(uuid.UUID(int=value), LIMIT, NODES).json) == uuid.UUID(int=value)
+
+
+@pytest.mark.parametrize("value", [None, "1", -1, 2**128])
+def test_a_uuid_without_a_number_is_not_sent(value: Any) -> None:
+    made = uuid.uuid4()
+    object.__setattr__(made, "int", value)
+    with pytest.raises(inside.NotPlain):
+        inside.tag(made, LIMIT, NODES)
+
+
+def test_both_ends_have_the_same_decimals() -> None:
+    assert inside._DECIMAL.pattern == tagged._DECIMAL.pattern
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(), print, _Text("a"), _LOOP, {1: object()}, (1, [_Hook()]),
+        [datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(microseconds=1)))],
+        {1: datetime.time(1, tzinfo=datetime.timezone(datetime.timedelta(microseconds=1)))},
+    ],
+    ids=repr,
+)  # fmt: skip
 def test_the_host_sends_no_other_class(value: Any) -> None:
     with pytest.raises(TypeError, match=r"no plain data|nested deeper"):
         tagged.tag(value)
@@ -264,6 +290,29 @@ def test_sets_of_equal_hash_in_each_other_take_no_time() -> None:
     with pytest.raises(CrowdedValue):
         untag(hostile)
     assert time.process_time() - began < 2
+
+
+def _counters(depth: int) -> Any:
+    return {"$counter": [["a", _counters(depth - 1)]]} if depth else 1
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        [_counters(19), _counters(19)],
+        [_long(5), {"$decimal": "5"}],
+        [[_long(5)], [{"$decimal": "5"}]],
+        [{"$tuple": [_long(5)]}, {"$tuple": [{"$decimal": "5"}]}],
+        [_long(5), 1],
+    ],
+    ids=lambda value: json.dumps(value)[:50],
+)
+def test_counts_that_repr_compares_are_soon_compared(slow: list[Any]) -> None:
+    """repr() of a Counter sorts it."""
+    with pytest.raises(CrowdedValue, match="counts with"):
+        untag([{"$counter": [[key, count] for key, count in enumerate(slow)]}])
+    numbers: Counter[Any] = Counter(a=Decimal(1), b=True, c=0.5, d=Fraction(1, 3), e=2**4095, f=Decimal("sNaN"))
+    assert str(dict(untag(tag(numbers)))) == str(dict(numbers))
 
 
 _NAMES = [*tagged._READERS, "$unknown", "plain"]

@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rlm_secure import files
 from rlm_secure.cli.terminal import COULD_NOT_RUN, say
@@ -15,6 +15,8 @@ from rlm_secure.plural import counted
 
 if TYPE_CHECKING:
     from rlm_secure.policy import Policy
+
+_ACTED_UPON: Final = "other programs act upon such a name, or people are deceived by it"
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -79,7 +81,12 @@ def write(arguments: argparse.Namespace, written: Mapping[str, bytes]) -> bool:
     """Write the files below --output-dir, and say so on stderr. Returns whether all of them could be written."""
     if arguments.output_dir is None:
         return True
+    refused = [name for name in written if _is_acted_upon(name)]
+    for name in refused:
+        say(f"{arguments.prog}: error: {inert_line(name)} is not written: {_ACTED_UPON}", style="red")
     for name, data in written.items():
+        if name in refused:
+            continue
         path = Path(arguments.output_dir, name)  # a name of a session's file never leads up or elsewhere
         try:
             files.replace(path, data, folders=True)
@@ -87,4 +94,14 @@ def write(arguments: argparse.Namespace, written: Mapping[str, bytes]) -> bool:
             say(f"{arguments.prog}: error: {inert_line(str(path))} cannot be written: {error.strerror}", style="red")
             return False
         say(f"{inert_line(str(path))}: {counted(len(data), 'byte')}", style="dim")
-    return True
+    return not refused
+
+
+def _is_acted_upon(name: str) -> bool:
+    """Whether a program may act upon a file of this name although nobody opens it, or it looks like another's.
+
+    Git, which many prompts and editors ask about each folder that they enter, runs programs that the configuration of a
+    repository names: of `.git`, and of any folder with a file HEAD. A name that begins with a dash is an option, for a
+    program that is given `*`.
+    """
+    return inert_line(name) != name or any(part[0] in ".-" or part.upper() == "HEAD" for part in name.split("/"))

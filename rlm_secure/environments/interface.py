@@ -132,8 +132,12 @@ class Session(Owned, ABC):
         """The files of the session, and their sizes in bytes."""
         raise EnvironmentUnavailable("this environment has no files; give the data as a context")
 
-    def read_file(self, name: str) -> bytes | None:
-        """The contents of a file; None if there is no such file."""
+    def read_file(self, name: str, seconds: float | None = None) -> bytes | None:  # noqa: ARG002 - as above
+        """The contents of a file; None if there is no such file.
+
+        Raises CellTimeout if it has not come in `seconds`, all waits included, and one more for each 2 MB that have;
+        by default in limits.run_seconds.
+        """
         raise EnvironmentUnavailable(f"this environment has no files, so {name!r} cannot be read")
 
     def write_file(self, name: str, data: bytes | None) -> None:  # noqa: ARG002 - those of a session that can

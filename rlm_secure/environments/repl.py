@@ -23,11 +23,12 @@ from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, Snapshot, require_walls
 from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned, refuse
-from rlm_secure.environments.waiting import longer_than_a_run
+from rlm_secure.environments.waiting import FILE_BYTES_A_SECOND, longer_than_a_run, too_long
 from rlm_secure.errors import (
     CellCrashed,
     CellError,
     CellRefused,
+    CellTimeout,
     EnforcementError,
     ProtocolViolation,
     SessionEnded,
@@ -255,9 +256,9 @@ class REPL(Owned):
         `output` is called with "stdout" or "stderr", and what the cell has printed there, while it runs.
         """
         served = self._served if output is None else _Served(self, self._served.toolbox, output)
-        at = self._next()
+        at, began = self._next(), time.monotonic()
         result = self._execute(code, served, seconds=timeout, exclude_host_time=exclude_host_time)
-        written = self._written(result)
+        written = self._written(result, began, None if exclude_host_time else timeout)
         ask = self._asking(at) if self._session.with_values else None
         if (report := getattr(self.calls, "report", None)) is not None:
             for decision in self._session.refused:
@@ -267,22 +268,30 @@ class REPL(Owned):
         made.files = written
         return made
 
-    def _written(self, result: CellResult) -> dict[str, bytes]:
-        """The files that a cell wrote, read in requests that follow it; `result` says if they cannot all be read."""
+    def _written(self, result: CellResult, began: float, timeout: float | None) -> dict[str, bytes]:
+        """The files that a cell wrote, read in requests that follow it; `result` says if they cannot all be read.
+
+        They have what is left of `timeout`, but twice the grace at least, and a second for each 2 MB.
+        """
         written: dict[str, bytes] = {}
-        longest = self.policy.limits.run_seconds
-        until = time.monotonic() + longest - result.seconds
+        limits, now = self.policy.limits, time.monotonic()
+        longest = now + limits.run_seconds - result.seconds
+        until = longest if timeout is None else max(began + timeout, now + 2 * limits.grace_seconds)
         try:
             for name, size in result.files.items():
-                if time.monotonic() > until:
-                    raise longer_than_a_run(longest)
+                now = time.monotonic()
+                if now > min(until, longest):
+                    raise longer_than_a_run(limits.run_seconds)
                 with self._walled() as session:
-                    data = session.read_file(name) if session.alive else None
+                    data = session.read_file(name, None if timeout is None else until - now) if session.alive else None
                 if data is not None and len(data) == size:  # else another thread's cell has changed it
                     written[name] = data
+                    until += 0.0 if timeout is None else size / FILE_BYTES_A_SECOND
         except SessionEnded:  # another thread has closed it
             pass
         except CellError as error:
+            if timeout is not None and isinstance(error, CellTimeout) and until <= time.monotonic() < longest:
+                error = too_long(timeout)
             result.error = result.error or error
             result.stderr += f"{error}; not all files that the cell wrote could be read\n"
         return written

@@ -25,7 +25,7 @@ from rlm_secure.environments.interface import HostCalls, Session
 from rlm_secure.environments.replies import STOPPED, Answers, nobody, recorded, sendable
 from rlm_secure.environments.request_log import LOG_ATTACHMENTS, LOG_BYTES, READS, LogEntry
 from rlm_secure.environments.turn import Turn, serve
-from rlm_secure.environments.waiting import NoTurn, Wait, longer_than_a_run, too_long
+from rlm_secure.environments.waiting import FILE_BYTES_A_SECOND, NoTurn, Wait, longer_than_a_run, too_long
 from rlm_secure.errors import (
     CallFailed,
     CallRefused,
@@ -238,18 +238,21 @@ class ReplayedSession(Session):
         """The files of the session, and their sizes in bytes."""
         return dict(self._seen({"op": "files"}).files)
 
-    def read_file(self, name: str) -> bytes | None:
-        """The contents of a file, in as many requests as it takes; None if there is no such file."""
-        with self._own_turn():
-            return self._parts(name)
+    def read_file(self, name: str, seconds: float | None = None) -> bytes | None:
+        """The contents of a file, in as many requests as it takes. See Session.read_file."""
+        began = time.monotonic()
+        with self._own_turn(seconds):
+            return self._parts(name, began, seconds)
 
-    def _parts(self, name: str) -> bytes | None:
+    def _parts(self, name: str, began: float, seconds: float | None) -> bytes | None:
         count = max(3 * self._policy.limits.value_bytes // 4 - 64, 48)
-        until = time.monotonic() + self._policy.limits.run_seconds
+        longest = self._policy.limits.run_seconds
         parts: list[bytes] = []
         size = 0
         while True:
-            value = self._seen({"op": "part", "name": name, "at": size, "count": count}).value
+            # What comes fast takes longer than its caller's seconds only by how much it is.
+            most = None if seconds is None else began + seconds + size / FILE_BYTES_A_SECOND - time.monotonic()
+            value = self._seen({"op": "part", "name": name, "at": size, "count": count}, most).value
             if value is None:
                 return None
             if value.size:
@@ -263,8 +266,8 @@ class ReplayedSession(Session):
             parts.append(part)
             if len(part) < count:
                 return b"".join(parts)
-            if time.monotonic() > until:
-                raise longer_than_a_run(self._policy.limits.run_seconds)
+            if time.monotonic() - began > longest:
+                raise longer_than_a_run(longest)
 
     def write_file(self, name: str, data: bytes | None) -> None:
         """Set the contents of a file, or remove it if there are none."""
@@ -275,20 +278,20 @@ class ReplayedSession(Session):
                 request["sent"] = _SENT
             self._command(LogEntry(request))
 
-    def _seen(self, request: Mapping[str, Any]) -> CellResult:
+    def _seen(self, request: Mapping[str, Any], most: float | None = None) -> CellResult:
         """What the worker answers to a request that reads. Raises the CellError that stopped it."""
         try:
-            result = self._look(LogEntry(request))
+            result = self._look(LogEntry(request), most)
         except NoTurn as none:
             raise none.error from None
         if result.error is not None:
             raise result.error
         return result
 
-    def _look(self, entry: LogEntry) -> CellResult:
-        """The result of a request that reads. Raises NoTurn if its turn does not come in time."""
+    def _look(self, entry: LogEntry, most: float | None = None) -> CellResult:
+        """The result of a request that reads, in `most` seconds. Raises NoTurn if its turn does not come in time."""
         limits = self._policy.limits
-        wait = Wait(lambda: self._interrupts, None, limits.run_seconds)
+        wait = Wait(lambda: self._interrupts, most, limits.run_seconds)
         with self._turn(wait):
             self._require()
             return self._run(entry, nobody, limits.cell_seconds, wait)
@@ -308,9 +311,10 @@ class ReplayedSession(Session):
             raise result.error
 
     @contextmanager
-    def _own_turn(self) -> Iterator[None]:
-        """The turn for several requests, between which no other thread's come. Raises the error of the wait for it."""
-        wait = Wait(lambda: self._interrupts, None, self._policy.limits.run_seconds)
+    def _own_turn(self, most: float | None = None) -> Iterator[None]:
+        """The turn for several requests, between which no other thread's come. Raises the error of the wait for it,
+        which takes `most` seconds."""
+        wait = Wait(lambda: self._interrupts, most, self._policy.limits.run_seconds)
         try:
             with self._turn(wait):
                 yield

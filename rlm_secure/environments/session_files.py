@@ -17,8 +17,9 @@ class SessionFiles(MutableMapping[str, bytes]):
     """`files["sales.csv"]` reads a file of a session, and setting it writes one, for cells to read and change.
 
     Names are parts divided by /, as in an archive: no absolute path, no `..`, and no dot or blank at the end of a
-    part. Contents are bytes, a str (written as UTF-8), or a Path, which is read here, on the host. Every use is a
-    request to the session, and takes its turn.
+    part. Cells choose names, and `.git/config` is one: who writes files below a folder says which to take. Contents are
+    bytes, a str (written as UTF-8), or a Path, which is read here, on the host. Every use is a request to the session,
+    and takes its turn.
 
     Raises KeyError for a file that is not there, Refused where the policy grants no files or not so many bytes,
     ValueError for a name that no file can have, CellError where the session has no room, OSError for a Path that

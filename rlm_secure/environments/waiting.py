@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 from rlm_secure.errors import CellError, CellTimeout
+
+#: The files of a cell that come so fast delay no caller; on a free processor a worker sends more than ten times as
+#: many.
+FILE_BYTES_A_SECOND: Final = 2e6
 
 
 class NoTurn(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,29 @@ def test_what_is_no_folder_is_none_to_write_to(rlm_secure: Run, given: Path) -> 
     assert (done.code, done.out) == (2, "")
     assert "in.txt is not empty; name a new folder" in done.err
     assert (given / "in.txt").read_bytes() == b"one\r\n"
+
+
+@pytest.mark.parametrize(
+    "name", [".git/config", "a/.git/config", ".envrc", "a/HEAD", "head", "-rf", "a/--checkpoint-action=exec=sh b", "a\u202etxt.sh"]
+)
+def test_a_name_that_other_programs_act_upon_is_not_written(rlm_secure: Run, given: Path, name: str) -> None:
+    cell = f"files[{name!r}] = b'1'\nfiles['x'] = b'2'"
+    done = rlm_secure("exec", "-c", cell, "--policy", "standard", "--output-dir", str(given / "out"))
+    assert done.code == 1
+    assert "is not written: other programs act upon such a name" in done.err and "\u202e" not in done.err
+    assert [path.name for path in (given / "out").rglob("*")] == ["x"]
+
+
+@pytest.mark.parametrize("folder", [".git/", ""])
+def test_git_runs_nothing_that_a_cell_named(rlm_secure: Run, given: Path, folder: str) -> None:
+    settings = f"[core]\nrepositoryformatversion = 0\nbare = false\nworktree = {given}\nfsmonitor = touch {given}/won; false\n"
+    cell = (
+        f"at = {folder!r}\nfiles[at + 'HEAD'] = b'ref: refs/heads/main'\nfiles['x'] = b''\nfiles[at + 'config'] = {settings.encode()!r}\n"
+        "for name in ('objects/a', 'refs/a'): files[at + name] = b''"
+    )
+    rlm_secure("exec", "-c", cell, "--policy", "standard", "--output-dir", str(given / "out"))
+    subprocess.run(["git", "status"], cwd=given / "out", capture_output=True, check=False)
+    assert not (given / "won").exists()
 
 
 def test_an_empty_folder_is_as_good_as_a_new_one(rlm_secure: Run, given: Path) -> None:

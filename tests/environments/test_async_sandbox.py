@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure import AsyncSandbox, Policy, Sandbox, async_sandbox
+from rlm_secure import AsyncSandbox, Policy, Sandbox
 from rlm_secure.errors import CellTimeout, PolicyError, SessionEnded
 
 ENDLESS = "while True: pass"
@@ -103,6 +103,25 @@ def test_cancelling_stops_the_cell_within_its_grace() -> None:
     asyncio.run(use())
 
 
+@pytest.mark.parametrize("wait", [0.02, 0.5])
+def test_cancelling_more_than_once_stops_the_cell_as_well(wait: float) -> None:
+    """As the cancel scopes of some libraries do; here while the session starts, where no cell can be interrupted."""
+
+    async def use() -> None:
+        sandbox = AsyncSandbox(context="c" * 20_000_000)
+        running = asyncio.ensure_future(sandbox.run(ENDLESS))
+        await asyncio.sleep(wait)
+        for _ in range(3):
+            running.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert (await sandbox.run("1", timeout=10)).check().value == 1
+        await sandbox.close()
+
+    asyncio.run(use())
+
+
 def test_cancelling_a_call_that_waits_stops_no_other() -> None:
     async def use() -> None:
         async with AsyncSandbox() as sandbox:
@@ -121,12 +140,13 @@ def test_cancelling_a_call_that_waits_stops_no_other() -> None:
 
 
 def test_cancelling_a_call_never_stops_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = async_sandbox.in_thread
+    plain = AsyncSandbox._stop
 
-    async def late(work: Any) -> Any:
-        if getattr(work, "__name__", "") != "in_turn":
-            await asyncio.sleep(0.5)  # the interrupt comes when the first cell is over
-        return await plain(work)
+    def late(sandbox: AsyncSandbox, call: Any) -> None:
+        time.sleep(0.5)  # the interrupt comes when the first cell is over
+        call.ended = False
+        threading.Timer(0.5, setattr, (call, "ended", True)).start()
+        plain(sandbox, call)
 
     async def use() -> None:
         async with AsyncSandbox() as sandbox:
@@ -134,7 +154,7 @@ def test_cancelling_a_call_never_stops_the_next(monkeypatch: pytest.MonkeyPatch)
             await asyncio.sleep(0.02)
             code = "import time\nbegun = time.monotonic()\nwhile time.monotonic() < begun + 1: pass\n'done'"
             second = asyncio.ensure_future(sandbox.run(code))
-            monkeypatch.setattr(async_sandbox, "in_thread", late)
+            monkeypatch.setattr(AsyncSandbox, "_stop", late)
             await asyncio.sleep(0.02)
             first.cancel()
             with pytest.raises(asyncio.CancelledError):

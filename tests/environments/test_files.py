@@ -25,6 +25,7 @@ from rlm_secure.environments.repl import no_host
 from rlm_secure.errors import (
     CellError,
     CellException,
+    CellRefused,
     CellTimeout,
     EnvironmentUnavailable,
     ProtocolViolation,
@@ -139,6 +140,17 @@ def test_files_with_long_names_are_listed(sandbox: Sandbox) -> None:
         assert len(small.files) == 20
 
 
+def test_a_list_of_files_that_fits_in_no_result_is_an_error() -> None:
+    policy = Policy.load({"extends": "standard", "limits": {"result_bytes": 65_536, "value_bytes": 60_000}})
+    with Sandbox(policy) as small:
+        result = small.run("for n in range(256): files['\U0001f600' * 190 + str(n)] = b''\nprint('done')", timeout=20)
+        assert isinstance(result.error, CellRefused) and "list of the files" in str(result.error)
+        assert (result.stdout, result.files) == ("done\n", {})
+        with pytest.raises(CellRefused, match=r"limits\.result_bytes"):
+            small.files.sizes()
+        assert small.run("len(files)").check().value == 256
+
+
 _LIES = """
 import sys
 tagged = sys.modules['guest.session.tagged']
@@ -188,6 +200,25 @@ def test_a_worker_that_is_slow_with_its_files_has_the_time_of_a_run(
         assert isinstance(result.error, CellTimeout) and result.error.limit == "limits.run_seconds"
         assert "not all files that the cell wrote could be read" in result.stderr
         assert result.files == {}
+
+
+@pytest.mark.parametrize("pause", [0.3, 60])
+def test_a_worker_that_is_slow_with_its_files_has_the_time_of_its_caller(
+    pause: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _hostile(Policy.load({"extends": "standard", "limits": {"value_bytes": 1000}}), monkeypatch) as sandbox:
+        began = time.monotonic()
+        slow = f"__import__('time').sleep({pause}) or b'1' * (count if begin < 100_000 else 0)"
+        result = sandbox.run(_LIES.format(listed={"a": 200_000}, part=slow), timeout=1.0)
+        assert time.monotonic() - began < 6
+        assert isinstance(result.error, CellTimeout) and "1 s that its caller gave it" in str(result.error)
+        assert result.files == {}
+
+
+def test_large_files_come_back_at_the_end_of_their_caller_s_time(sandbox: Sandbox) -> None:
+    result = sandbox.run("files['a'] = b'1' * 10_000_000\nfiles['b'] = b'2'\nwhile True: pass", timeout=1.0)
+    assert isinstance(result.error, CellTimeout)
+    assert {name: len(data) for name, data in result.files.items()} == {"a": 10_000_000, "b": 1}
 
 
 class _Violations:

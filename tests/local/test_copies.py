@@ -612,6 +612,8 @@ BAD = {
     "forks twice": "fd = self._channel.take_fd()\n    if not os.fork(): os.fork()\n    time.sleep(600)",
     "keeps the copy": "fd = self._channel.take_fd()\n    os.fork()\n    time.sleep(600)",
     "another's pid": "fd = self._channel.take_fd()\n    if os.fork(): os.write(fd, b'x')\n    time.sleep(600)",
+    "keeps the channel": "fd = self._channel.take_fd()\n    if not os.fork():\n        os.dup2(fd, 3)\n"
+    "        conclude()\n        os.close(fd)",
     "a lie": "fd = self._channel.take_fd()\n    if os.fork():\n        os.close(fd)\n        return\n"
     "    os.close(fd)\n    time.sleep(600)",
 }

@@ -567,6 +567,7 @@ class LocalSession(ReplayedSession):
         fresh.parent = source
         try:
             fresh.result(deadline)
+            source.give_back(deadline)  # else its next copy would have the channel of this one
         except BaseException:  # Ctrl-C as well
             self._drop(fresh)
             raise

@@ -45,6 +45,8 @@ _SEND_BYTES = 256 << 10
 #: Written pages that RLIMIT_DATA does not count: the stack (8 MiB), and pages of libraries that the loader wrote to.
 _UNCOUNTED_BYTES = 32 << 20
 _PAGE = resource.getpagesize()
+#: How often a worker is looked at that has only to close a descriptor.
+_MOMENT_SECONDS = 0.0005
 #: Enough for /proc/PID/status: its line of groups, which precedes those of memory, has up to 65,536 numbers.
 _STATUS_BYTES = 1 << 20
 
@@ -200,11 +202,18 @@ class Worker:
         raise ProtocolViolation("the sandbox broke the protocol: the worker spoke when it was not asked")
 
     def _check_descriptors(self) -> None:
-        """Raise ProtocolViolation if the worker, which maps or copies a context, keeps its descriptor: no limit counts
-        the memory behind that, which may be gigabytes."""
+        """Raise ProtocolViolation if the worker keeps a descriptor that it was given: no limit counts the memory behind
+        that of a context, which may be gigabytes, and that of a copy's channel is the copy's alone."""
         self._given = False
         if self.descriptors() > self.descriptors_at_rest > 0:
             raise ProtocolViolation("the sandbox broke the protocol: the worker keeps descriptors that it was given")
+
+    def give_back(self, deadline: Deadline) -> None:
+        """Wait until it has closed what it was given. Raises ProtocolViolation if it keeps that beyond the deadline."""
+        while self.descriptors() > self.descriptors_at_rest > 0 and deadline.over() is None:
+            self.weigh()
+            time.sleep(_MOMENT_SECONDS)
+        self._check_descriptors()
 
     def descriptors(self) -> int:
         """How many file descriptors it has; 0 if the kernel does not report that, or the worker is gone."""

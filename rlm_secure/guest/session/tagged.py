@@ -17,6 +17,7 @@ import binascii
 import datetime
 import json
 import math
+import re
 import uuid
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
@@ -33,6 +34,10 @@ from ..language.registry import title
 DEPTH = 48
 #: Bits of an integer that is written as a JSON number. The host refuses numbers of more than 4,300 digits.
 _PLAIN_BITS = 4096
+#: What the host takes for a Decimal.
+_DECIMAL = re.compile(
+    r"[+-]?(?:[0-9]{1,65536}(?:\.[0-9]{0,65536})?(?:[Ee][+-]?[0-9]{1,18})?|Infinity|s?NaN[0-9]{0,4300})"
+)
 _ENCODE = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 _ZONES = (type(None), datetime.timezone, ZoneInfo, StandardZone)
 
@@ -237,6 +242,20 @@ def _float(to: _Tagger, value: float, _depth: int) -> dict[str, Any]:
     return {"$float": to.text(repr(value))}
 
 
+def _decimal(to: _Tagger, value: Decimal, _depth: int) -> dict[str, Any]:
+    written = str(value)
+    if not _DECIMAL.fullmatch(written):
+        raise NotPlain("a Decimal has more digits, or a longer exponent, than can be sent")
+    return {"$decimal": to.text(written)}
+
+
+def _uuid(to: _Tagger, value: uuid.UUID, _depth: int) -> dict[str, Any]:
+    number = value.int
+    if type(number) not in (int, bool) or not 0 <= number < 1 << 128:
+        raise NotPlain("the number of a UUID is none")
+    return {"$uuid": to.text(f"{number:032x}")}
+
+
 _WRITERS: dict[type, _Write] = {
     dict: _pairs("$dict"),
     defaultdict: _pairs("$dict"),
@@ -252,9 +271,9 @@ _WRITERS: dict[type, _Write] = {
     int: _int,
     complex: _parts("$complex", lambda value: (value.real, value.imag)),
     range: _parts("$range", lambda value: (value.start, value.stop, value.step)),
-    Decimal: _text("$decimal", str),
+    Decimal: _decimal,
     Fraction: _parts("$fraction", lambda value: (value.numerator, value.denominator)),
-    uuid.UUID: _text("$uuid", lambda value: f"{value.int:032x}" if type(value.int) is int else ""),
+    uuid.UUID: _uuid,
     datetime.date: _text("$date", datetime.date.isoformat),
     datetime.time: _moment("$time"),
     datetime.datetime: _moment("$datetime"),

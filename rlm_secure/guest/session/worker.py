@@ -395,12 +395,15 @@ class SessionWorker:
                 kept = result[field][: limit // 32]
                 result["dropped"] += len(result[field]) - len(kept)
                 result[field] = kept
-            if not self._channel.send_within(result, limit):
-                result["answer"] = None
-                message = f"the answer is larger than the policy's limits.result_bytes of {limit}"
-                result["error"] = {"kind": "refused", "message": message, "rule": "result-bytes"}
-                result["stderr"] += message + "\n"
-                self._channel.send_within(result, limit)
+            for field, what, nothing in (("files", "list of the files", {}), ("answer", "answer", None)):
+                if self._channel.send_within(result, limit):
+                    return
+                if result[field]:
+                    result[field] = nothing
+                    message = f"the {what} is larger than the policy's limits.result_bytes of {limit}"
+                    result["error"] = {"kind": "refused", "message": message, "rule": "result-bytes"}
+                    result["stderr"] += message + "\n"
+            self._channel.send_within(result, limit)
 
     def _ask(self, call: dict[str, Any]) -> Any:
         """Send one call of a cell to the host and return the reply. Raises HostError, CellInterrupted, ValueError."""
