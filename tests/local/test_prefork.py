@@ -12,8 +12,10 @@ import psutil
 import pytest
 
 from rlm_secure import Sandbox
-from rlm_secure.environments.local import cgroup, zygote
+from rlm_secure.environments.local import cgroup, pool, zygote
+from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.session import open_session
+from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import unscreened
@@ -96,6 +98,34 @@ def test_no_session_waits_for_the_zygote_that_comes_after_a_worn_one(monkeypatch
             assert after._process.zygote is not old and after._process.zygote.running
         assert session.execute("print(1)", no_calls).stdout == "1\n"
         assert not old.running
+
+
+def test_a_zygote_that_is_replaced_while_it_is_asked_costs_no_session(monkeypatch: pytest.MonkeyPatch):
+    asked: list[zygote.Zygote] = []
+
+    def replaced(plan: zygote.Plan) -> zygote.Zygote:
+        asked.append(zygote.zygote(plan))
+        if len(asked) == 1:
+            zygote._renew(asked[0])
+        return asked[-1]
+
+    monkeypatch.setattr(pool, "zygote", replaced)
+    with open_session(COLD) as session:
+        assert session.execute("print(1)", no_calls).stdout == "1\n"
+    assert len(set(asked)) == 2
+
+
+def test_a_zygote_that_runs_and_starts_nothing_is_not_asked_again(monkeypatch: pytest.MonkeyPatch):
+    asked: list[None] = []
+
+    def fails(*_: object) -> SessionProcess:
+        asked.append(None)
+        raise EnvironmentUnavailable("no process is left")
+
+    monkeypatch.setattr(zygote.Zygote, "fork", fails)
+    with pytest.raises(EnvironmentUnavailable, match="no process is left"):
+        open_session(COLD)
+    assert len(asked) == 1
 
 
 def test_a_zygote_that_comes_too_late_is_ended():

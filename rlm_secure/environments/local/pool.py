@@ -83,11 +83,11 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
     profile = "worker-checkpoint" if spec.copies else "worker"
     rlimits = _rlimits(spec) if plan.rlimits else {}
     setup = ProcessSetup(profile, rlimits, json.loads(spec.begin), bounds, huge_pages)
-    source = zygote(plan)
+    origin = zygote(plan)
     try:
-        process = source.fork(setup)
+        process = origin.fork(setup)
     except EnvironmentUnavailable:
-        if source.running:
+        if origin.running:
             raise
         process = zygote(plan).fork(setup)  # it was replaced, or died, meanwhile: nothing of this session exists yet
     worker = None
