@@ -13,9 +13,7 @@ import pytest
 
 from rlm_secure import Sandbox
 from rlm_secure.environments.local import cgroup, pool, zygote
-from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.session import open_session
-from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import unscreened
@@ -113,19 +111,6 @@ def test_a_zygote_that_is_replaced_while_it_is_asked_costs_no_session(monkeypatc
     with open_session(COLD) as session:
         assert session.execute("print(1)", no_calls).stdout == "1\n"
     assert len(set(asked)) == 2
-
-
-def test_a_zygote_that_runs_and_starts_nothing_is_not_asked_again(monkeypatch: pytest.MonkeyPatch):
-    asked: list[None] = []
-
-    def fails(*_: object) -> SessionProcess:
-        asked.append(None)
-        raise EnvironmentUnavailable("no process is left")
-
-    monkeypatch.setattr(zygote.Zygote, "fork", fails)
-    with pytest.raises(EnvironmentUnavailable, match="no process is left"):
-        open_session(COLD)
-    assert len(asked) == 1
 
 
 def test_a_zygote_that_comes_too_late_is_ended():

@@ -82,14 +82,7 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
     plan, limits = spec.plan, spec.limits
     profile = "worker-checkpoint" if spec.copies else "worker"
     rlimits = _rlimits(spec) if plan.rlimits else {}
-    setup = ProcessSetup(profile, rlimits, json.loads(spec.begin), bounds, huge_pages)
-    origin = zygote(plan)
-    try:
-        process = origin.fork(setup)
-    except EnvironmentUnavailable:
-        if origin.running:
-            raise
-        process = zygote(plan).fork(setup)  # it was replaced, or died, meanwhile: nothing of this session exists yet
+    process = zygote(plan).fork(ProcessSetup(profile, rlimits, json.loads(spec.begin), bounds, huge_pages))
     worker = None
     try:
         worker = Worker(process.connection, process.pidfd, limits, process)
