@@ -84,6 +84,28 @@ def test_a_network_of_the_hosts_and_a_file_that_is_bound_where_none_is(tmp_path:
     assert built(told) == (0, "stands", "as it was\n")
 
 
+@pytest.mark.parametrize("number", build._PASSED_ON)
+@pytest.mark.parametrize("step", ["_unshare", "_mounts", "_become", "_shell_status"])
+def test_a_signal_that_comes_while_it_is_built_ends_the_command(step: str, number: signal.Signals) -> None:
+    """From who builds it, from the first process in it, from the command; and, of no effect, when that has ended."""
+    if step == "_shell_status":
+        assert built(job(command=["true"]), before=lambda: interrupted(step, number)) == (0, "stands", "")
+    else:
+        told = job(command=["sleep", "30"])
+        assert built(told, before=lambda: interrupted(step, number)) == (128 + number, "stands", "")
+
+
+def interrupted(step: str, number: signal.Signals) -> None:
+    """Have the process that takes this step receive the signal before it does."""
+    function = getattr(build, step)
+
+    def interrupts(*arguments: Any) -> Any:
+        os.kill(os.getpid(), number)
+        return function(*arguments)
+
+    setattr(build, step, interrupts)
+
+
 def test_nothing_is_built_for_who_is_gone() -> None:
     assert built(job(parent=1)) == (build.REFUSED, "", "")
 

@@ -73,6 +73,8 @@ class BuildRefused(Exception):
 
 def main(descriptor: int) -> int:
     """Build the job's arena, run its command inside, and return the command's exit status."""
+    # They wait until they can be passed on: the caller may send one as soon as the arena stands.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     with os.fdopen(descriptor) as file:
         job = json.load(file)
     os.umask(0o022)
@@ -143,6 +145,7 @@ def _become(job: dict[str, Any]) -> NoReturn:
         os.chdir(job["directory"] if os.path.isdir(job["directory"]) else "/")
         for number in _PASSED_ON:
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
         os.execvpe(job["command"][0], job["command"], job["environment"])
     except OSError as error:
         sys.stderr.write(f"{job['command'][0]}: {error.strerror} in the arena\n")
@@ -417,15 +420,19 @@ def _die_with_parent() -> None:
 
 
 def _pass_signals_to(process: int) -> None:
-    """Forward signals that ask this process to end to `process`; a negative number is a process group."""
+    """Forward signals that ask this process to end to `process`; a negative number is its process group."""
 
     def pass_on(number: int, _frame: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, number)
-            os.kill(process, signal.SIGCONT)  # a stopped process must end too
+        for sent in (number, signal.SIGCONT):  # a stopped process must end too
+            try:
+                os.kill(process, sent)
+            except ProcessLookupError:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(abs(process), sent)  # it does not lead its group yet
 
     for number in _PASSED_ON:
         signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
 
 
 def _shell_status(status: int) -> int:
