@@ -833,6 +833,7 @@ def test_the_death_of_a_worker_is_seen_although_its_spare_holds_the_channel_open
         replace(keep)
         """,
     )
+    session._worker.descriptors_at_rest = 0  # before Linux 6.2 nobody can count them
     assert session.checkpoint(), session._ended
     started = time.monotonic()
     hostile.run("os._exit(1)")
