@@ -7,6 +7,8 @@ import errno
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,12 @@ def interrupted(step: str, number: signal.Signals) -> None:
         return function(*arguments)
 
     setattr(build, step, interrupts)
+
+
+@pytest.mark.parametrize("told", ["", '{"parent": 1, '])
+def test_nothing_is_built_and_nothing_said_of_half_a_job(told: str) -> None:
+    done = subprocess.run([sys.executable, "-I", "-S", "-B", build.__file__, "0"], input=told, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (build.REFUSED, "", "")
 
 
 def test_nothing_is_built_for_who_is_gone() -> None:

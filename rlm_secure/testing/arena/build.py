@@ -76,7 +76,10 @@ def main(descriptor: int) -> int:
     # They wait until they can be passed on: the caller may send one as soon as the arena stands.
     signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     with os.fdopen(descriptor) as file:
-        job = json.load(file)
+        try:
+            job = json.load(file)
+        except ValueError:
+            return REFUSED  # the caller was interrupted before it had said what to build
     os.umask(0o022)
     _die_with_parent()
     if os.getppid() != job["parent"]:
