@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -102,6 +103,8 @@ def _is_acted_upon(name: str) -> bool:
 
     Git, which many prompts and editors ask about each folder that they enter, runs programs that the configuration of a
     repository names: of `.git`, and of any folder with a file HEAD. A name that begins with a dash is an option, for a
-    program that is given `*`.
+    program that is given `*`. HFS+ ignores invisible characters, in `.git` as well.
     """
-    return inert_line(name) != name or any(part[0] in ".-" or part.upper() == "HEAD" for part in name.split("/"))
+    seen = "".join(character for character in name if unicodedata.category(character) != "Cf")
+    parts = seen.split("/")
+    return inert_line(name) != name or any(part.startswith((".", "-")) or part.upper() == "HEAD" for part in parts)

@@ -97,8 +97,12 @@ def test_what_is_no_folder_is_none_to_write_to(rlm_secure: Run, given: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "name", [".git/config", "a/.git/config", ".envrc", "a/HEAD", "head", "-rf", "a/--checkpoint-action=exec=sh b", "a\u202etxt.sh"]
-)
+    "name",
+    [
+        ".git/config", "a/.git/config", ".envrc", "a/HEAD", "head", "-rf", "a/--checkpoint-action=exec=sh b", "a\u202etxt.sh",
+        "\u200c.git/config", "a/.g\u200dit/config", "HE\u200dAD",
+    ],
+)  # fmt: skip
 def test_a_name_that_other_programs_act_upon_is_not_written(rlm_secure: Run, given: Path, name: str) -> None:
     cell = f"files[{name!r}] = b'1'\nfiles['x'] = b'2'"
     done = rlm_secure("exec", "-c", cell, "--policy", "standard", "--output-dir", str(given / "out"))
