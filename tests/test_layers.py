@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("environments",),
     ("events", "logger"),
     ("rlm",),
+    ("agents",),
     ("sandbox",),
     ("async_sandbox",),
     ("compat",),

@@ -1,0 +1,1 @@
+"""Agents over the same sandboxes, policies, budgets and logs as the loop."""
