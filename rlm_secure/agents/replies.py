@@ -96,7 +96,7 @@ def without_thoughts(text: str) -> str:
 
 
 def first_json(text: str, *, at: int = 0) -> Found | None:
-    """The first object or list in `text` from index `at` on; or the text, number or constant with which it begins there.
+    """The first object or list in `text` from index `at` on, or the text, number or constant that begins there.
 
     The latter counts only if nothing else stands on the line where it ends. Accepted are prose and fences around it,
     trailing commas, comments, single, triple and typographic quotation marks, line breaks in strings, keys without

@@ -100,7 +100,7 @@ def find_cells(text: str | None) -> list[str]:
 
 
 def python_blocks(text: str | None) -> list[str]:
-    """Every block of Python in a reply, in order; if none is marked as one, the blocks without a mark. None is empty."""
+    """The blocks of Python in a reply, in order, without empty ones; if none is marked so, those without a mark."""
     text = text or ""
     cells = list(_cells(text))
     fences = [fence for fence in _fences(text, cells) if fence.code]
