@@ -46,12 +46,12 @@ from rlm_secure.types import ClientBackend, EnvironmentType, Parsed, QueryMetada
 _log = logging.getLogger("rlm_secure")
 
 #: Errors that end a run and carry its answer so far.
-_ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)
+ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)
 
 #: Seconds between two attempts of close() to take the persistent session's lock from the completions that use it.
 _CLOSE_AGAIN: Final = 0.05
 _CLOSED: Final = "Execution cancelled: its RLM was closed"
-_CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
+CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
 
 
 class RLM(Generic[Parsed]):
@@ -334,9 +334,9 @@ class RLM(Generic[Parsed]):
             partial = None if run is None else run.partial if completion is None else completion.response
             tree.emit(RunCompleted(depth=self.depth, completion=None, error=type(error).__name__))
             if isinstance(error, KeyboardInterrupt):
-                tree.stop(_CTRL_C)
-                raise CancellationError(partial, _CTRL_C) from None
-            if isinstance(error, (*_ENDS, PromptTooLarge)) and error.partial_answer is None:
+                tree.stop(CTRL_C)
+                raise CancellationError(partial, CTRL_C) from None
+            if isinstance(error, (*ENDS, PromptTooLarge)) and error.partial_answer is None:
                 error.partial_answer = partial
             if isinstance(error, RLMSecureError):
                 self.verbose.print_limit_exceeded(type(error).__name__, str(error))
@@ -354,7 +354,16 @@ class RLM(Generic[Parsed]):
         prompt = self._first_prompt if further else prompt
         facts = QueryMetadata(prompt)
         config = self.config
-        log = log_of(config, self.log_lock, stack, tree)
+        log = log_of(
+            config.logger,
+            self.log_lock,
+            stack,
+            tree,
+            data=config.policy.data,
+            metadata=config.metadata,
+            withhold=config.custom_tools,
+            depth=config.depth,
+        )
         environment = self._session(stack, tree, handler, prompt, further=further)
 
         def reopen(lost: REPL) -> REPL:
