@@ -105,7 +105,7 @@ class Agent:
         self.audit = audit
         self.prices = Prices(prices)
         self.windows = Windows(windows)
-        self._log_lock = threading.Lock()
+        self.log_lock = threading.Lock()
 
     @property
     def model(self) -> str:
@@ -199,7 +199,7 @@ class AgentRun:
         self.handler = LMHandler(self.client, tree=tree, gate=self.gate, depth=0, audit=agent.audit)
         self._stack = stack
         self._log = log_of(
-            agent.logger, agent._log_lock, stack, tree, data=agent.policy.data, metadata=agent.metadata(limit)
+            agent.logger, agent.log_lock, stack, tree, data=agent.policy.data, metadata=agent.metadata(limit)
         )
         self._began = self._turn_began = time.monotonic()
         self._tool_calls = 0

@@ -131,7 +131,7 @@ class ReActAgent(Agent):
             self.tools[_PYTHON] = CheckedTool(Tool(run_in_sandbox, _PYTHON, prompts.PYTHON))
         self.tools[FINAL] = CheckedTool(Tool(final_answer, FINAL, prompts.FINAL_ANSWER))
         functions = {name: tool.function for name, tool in self.tools.items() if name != _PYTHON}
-        self._toolbox = Toolbox(functions, self.policy, through=(FinalAnswerCalled,))
+        self.toolbox = Toolbox(functions, self.policy, through=(FinalAnswerCalled,))
 
     # -- what users call ------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class ReActAgent(Agent):
         Raises FinalAnswerCalled for `final_answer`, and nothing else. `python` needs a run, and has none here.
         """
         try:
-            return _observation(self._toolbox.call(name, (), self.arguments(name, arguments)))
+            return _observation(self.toolbox.call(name, (), self.arguments(name, arguments)))
         except CallFailed as failed:
             return _failure(str(failed))
 
@@ -290,8 +290,8 @@ class _ReActRun:
         if step.action == _PYTHON and self.agent.python:
             return self.run_python(arguments)
         if step.action == FINAL:  # in this thread, and under no limit of tools: it must always be possible to end
-            return _observation(self.agent._toolbox.call(FINAL, (), arguments))
-        return _observation(self.run.call(self.agent._toolbox, step.action, arguments))
+            return _observation(self.agent.toolbox.call(FINAL, (), arguments))
+        return _observation(self.run.call(self.agent.toolbox, step.action, arguments))
 
     def run_python(self, arguments: Mapping[str, Any]) -> str:
         """Run a cell in the run's session."""
