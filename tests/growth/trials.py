@@ -19,8 +19,9 @@ from rlm_secure import tagged, untrusted_json
 from rlm_secure.agents import replies
 from rlm_secure.audit.finding import Unreadable
 from rlm_secure.audit.read import code, container, dockerfile, document, packages, trajectory
+from rlm_secure.clients.tool_calls import ToolCall
 from rlm_secure.environments.cloud import lease as _lease
-from rlm_secure.errors import AuditLogError, PolicyError
+from rlm_secure.errors import AuditLogError, PolicyError, ProviderError
 from rlm_secure.guest import wire
 from rlm_secure.inert import inert, inert_for_model
 from rlm_secure.logger import audit_log, view
@@ -347,6 +348,9 @@ TRIALS: dict[str, Trial] = {
         ),
         SAID,
     ),
+    "arguments of a call": Trial(
+        lambda data: ToolCall("c", "f", data.decode()).decoded("any"), JSON, typed=(ProviderError,)
+    ),
     "a model's lenient JSON": Trial(
         lambda text: (replies.first_json(text), replies.without_thoughts(text)),
         SAID
@@ -545,8 +549,9 @@ READERS: dict[str, Reader] = {
     "checks/schema.py": Reader("json.loads", reason="the user's own schema, written and read again to copy it"),
     "checks/typed.py": Reader("validate_json", ("json of the host",)),
     "cli/options.py": Reader("json.loads", reason="an argument of the command line, from the user"),
-    "clients/gemini.py": Reader("b64decode", reason="media of a prompt, which the host itself put into base64"),
+    "clients/gemini.py": Reader("b64decode", reason="media and ids of calls, which the host itself put into base64"),
     "clients/prices.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
+    "clients/tool_calls.py": Reader("loads", ("arguments of a call",)),
     "clients/transport.py": Reader("recv", reason="one piece for the library that asked for it; nobody looks into it"),
     "compat/core/comms_utils.py": Reader("loads, recv, unpack", ("frames of upstream",)),
     "environments/cloud/lease.py": Reader("decode", ("lines of a lease",)),
