@@ -1,0 +1,226 @@
+"""One session with a table in it, in which generated code is checked, run, and corrected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rlm_secure.agents.codegen.evidence import Evidence, Reader
+from rlm_secure.agents.tables import Table
+from rlm_secure.environments import REPL
+from rlm_secure.errors import CellError, ResultTooLarge, SessionEnded, ValueUnavailable
+from rlm_secure.inert import inert_for_model
+from rlm_secure.types import CodeBlock, CodeFinding, REPLResult
+
+#: Most characters of a result, and of an error that the model reads.
+RESULT_CHARACTERS: Final = 20_000
+_ERROR_CHARACTERS: Final = 4_000
+_FRAME: Final = "import numpy as np\nimport pandas as pd\ndf = pd.DataFrame(columns)"
+
+
+@dataclass
+class SandboxRun:
+    """What one run of code gave. `error` is None and `reason` is "" where it succeeded.
+
+    `result_text` is the text of the variable `result`, `value` its value where it is plain data. `evidence` has the
+    digests of the table; `table` is the table as the code left it, in edit mode.
+    """
+
+    block: CodeBlock
+    result_text: str = ""
+    value: Any = None
+    error: str | None = None
+    reason: str = ""
+    evidence: Evidence | None = None
+    table: Table | None = None
+    #: The table as the session had it before, with what pandas makes of it, where `table` came from a DataFrame.
+    base: Table | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def stdout(self) -> str:
+        """What the code printed."""
+        return self.block.result.stdout
+
+
+class SandboxREPL:
+    """A session of `repl`, which returns values, with `table` bound in it; its variables stay from run to run.
+
+    Code has the table as `columns`, a dict of lists by name, and, where the policy gives pandas, as the DataFrame `df`,
+    with `pd` and `np`. `rules` are those of REPL.check_code. `running(repl)` surrounds each request; `run_cell`, instead of
+    `repl.execute_code`, runs what a model wrote and returns its block.
+    """
+
+    def __init__(
+        self,
+        repl: REPL,
+        table: Table,
+        rules: Mapping[str, Any],
+        *,
+        running: Callable[[Any], AbstractContextManager[None]] = nullcontext,
+        run_cell: Callable[[REPL, str], CodeBlock] | None = None,
+    ) -> None:
+        self.repl = repl
+        self.table = table
+        self.rules = dict(rules)
+        self.frame = has_pandas(repl.policy)
+        #: Whether no code of a model has run in it yet.
+        self.fresh = True
+        #: Whether the session is over.
+        self.ended = False
+        self._running = running
+        self._run_cell = run_cell
+        self._before: dict[str, Table] = {}
+        self._bind()
+
+    # -- what callers use -----------------------------------------------------------------------------
+
+    def validate(self, code: str) -> list[CodeFinding]:
+        """What is to be said against `code`; it is parsed in the session, and runs nothing."""
+        with self._running(self.repl):
+            return self.repl.check_code(code, self.rules)
+
+    def execute(self, code: str) -> SandboxRun:
+        """Run `code` on the table as it was given, and read its result, and its table, back.
+
+        Never raises for what the code does. Raises what `running` raises, for a run that was stopped.
+        """
+        if not self.fresh:
+            self._bind()
+        block = self.explore(code)
+        error = block.result.error
+        if error is not None:
+            return SandboxRun(block, error=_told(block.result), reason="runtime_error")
+        run = SandboxRun(block)
+        try:
+            if self.rules["mode"] == "edit":
+                self._edited(run)
+            else:
+                run.evidence = self._evidence()
+                if not run.evidence.equal:
+                    said = "the table is not as it was after the code ran: work on a copy, and leave the table as it is"
+                    run.error, run.reason = said, "read_mutation"
+            if not run.reason:
+                self._result(run)
+        except (CellError, SessionEnded, ValueUnavailable, ResultTooLarge, ValueError) as failed:
+            run.error, run.reason = f"the result cannot be read: {inert_for_model(str(failed))}", "runtime_error"
+            self.ended = self.ended or not self.repl.session.alive
+        return run
+
+    def explore(self, code: str) -> CodeBlock:
+        """Run `code` as it is, for what it prints."""
+        self.fresh = False
+        if self._run_cell is not None:
+            block = self._run_cell(self.repl, code)
+        else:
+            with self._running(self.repl):
+                block = CodeBlock(code, self.repl.execute_code(code))
+        error = block.result.error
+        self.ended = error is not None and error.session_ended
+        return block
+
+    # -- the table ------------------------------------------------------------------------------------
+
+    def _bind(self) -> None:
+        """Bind the table anew, under its names and those that no cell can use."""
+        with self._running(self.repl):
+            self.repl.set({"columns": {name: [*values] for name, values in self.table.columns.items()}})
+            self.repl.session.alias("<columns>", "columns")
+            if self.frame:
+                self.repl.execute_code(_FRAME).check()
+                self.repl.session.alias("<df>", "df")
+        if not self._before:
+            self._before["columns"] = self.table
+            if self.frame:
+                self._before["df"] = self._read("<df>", frame=True)
+
+    def _read(self, name: str, *, frame: bool) -> Table:
+        """The table that has this name in the session. Raises as Reader.columns, and KeyError for no such name."""
+        with self._running(self.repl):
+            self.repl.session.alias("rlm_table", name)
+        limits = self.repl.policy.limits
+        reader = Reader(self._peek, frame=frame, piece=max(limits.value_bytes // 16, 1), most=limits.kept_bytes)
+        return Table(reader.columns(self._name))
+
+    def _name(self, names: list[str]) -> None:
+        with self._running(self.repl):
+            self.repl.set({"rlm_names": names})
+
+    def _peek(self, expression: str) -> Any:
+        with self._running(self.repl):
+            self.repl.execute_code(f"rlm_part = {expression}").check()
+            return self.repl.get("rlm_part")
+
+    def _evidence(self) -> Evidence:
+        before = {name: table.digest() for name, table in self._before.items()}
+        after = {}
+        for name in self._before:
+            try:
+                after[name] = self._read(f"<{name}>", frame=name == "df").digest()
+            except (ValueError, CellError, ValueUnavailable, ResultTooLarge) as failed:
+                if not self.repl.session.alive:
+                    raise
+                after[name] = f"unreadable: {type(failed).__name__}"
+        return Evidence(before, after, _rows(self.table))
+
+    def _edited(self, run: SandboxRun) -> None:
+        """Read the table back by the name that the code changed or bound anew."""
+        changed: dict[str, Table] = {}
+        for name in reversed(self._before):
+            found = self._read(name, frame=name == "df")
+            if found.digest() != self._before[name].digest():
+                changed[name] = found
+        if len(changed) > 1:
+            run.notes.append("the code changed both `df` and `columns`; the table is that of `df`")
+        name = next(iter(changed), "columns")
+        run.table, run.base = changed.get(name, self.table), self._before[name]
+        before, after = self._before[name].digest(), run.table.digest()
+        run.evidence = Evidence({name: before}, {name: after}, _rows(run.table))
+
+    # -- the result -----------------------------------------------------------------------------------
+
+    def _result(self, run: SandboxRun) -> None:
+        name = str(self.rules["result"])
+        with self._running(self.repl):
+            try:
+                run.value = self.repl.get(name)
+            except KeyError:
+                run.error, run.reason = f"the code ran and did not assign `{name}`", "missing_result"
+                return
+            except ValueUnavailable:
+                run.value = None
+            text = None
+            if self.frame and run.value is None:
+                shown = self.repl.execute_code(f"rlm_text = {name}.to_string(max_rows=200)")
+                text = self.repl.read_text("rlm_text") if shown.error is None else None
+            text = self.repl.read_text(name) if text is None else text
+        text = text or ""
+        if len(text) > RESULT_CHARACTERS:
+            said = f"\n[cut: {len(text) - RESULT_CHARACTERS:,} more characters]"
+            text = text[:RESULT_CHARACTERS] + said
+        run.result_text = text
+
+
+def has_pandas(policy: Any) -> bool:
+    """Whether cells under this policy have pandas."""
+    return "pandas" in policy.language.packages
+
+
+def _rows(table: Table) -> int:
+    return len(next(iter(table.columns.values()), ()))
+
+
+def _told(result: REPLResult) -> str:
+    """The error of a run, as the model reads it."""
+    said = result.stderr.strip() or str(result.error)
+    if len(said) > _ERROR_CHARACTERS:
+        said = f"[...]{said[-_ERROR_CHARACTERS:]}"
+    return inert_for_model(said)
+
+
+def data(text: str) -> str:
+    """A text from somebody else as a JSON string for a prompt, without controls."""
+    return json.dumps(inert_for_model(text), ensure_ascii=False)
