@@ -37,8 +37,9 @@ ClientBackend: TypeAlias = Literal[
 
 #: Why code goes back to the model that wrote it.
 CodeFindingReason: TypeAlias = Literal[
-    "syntax", "language", "import", "forbidden_call", "read_mutation", "missing_result", "missing_edit", "missing_filter"
-]
+    "syntax", "language", "import", "forbidden_call", "read_mutation", "missing_result", "missing_edit",
+    "missing_filter",
+]  # fmt: skip
 
 #: The type of an answer that was parsed by an `answer_schema`: Any, where type checkers are told none.
 Parsed = TypeVar("Parsed", default=Any)

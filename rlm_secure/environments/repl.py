@@ -400,9 +400,9 @@ class REPL(Owned):
 
         The session parses it and runs nothing, and is as it was. The `rules` are an object with all of these keys:
         `result`, the name that the code must assign at its top level ("": none); `table`, a list of the names of a
-        table; `imports`, whether it may have import statements; `forbidden_calls`, a list of names of calls; `mode`,
-        "read" (the table is not to be changed in place) or "edit" (it is to be changed); `filter`, whether it must have
-        a condition. Beside these, it is a finding ("syntax", "language") that the cell would be refused.
+        table; `imports`, whether it may have import statements; `forbidden_calls`, a list of names of calls;
+        `mode`, "read" (the table is not to be changed in place) or "edit" (it is to be changed); `filter`, whether it
+        must have a condition. Beside these, it is a finding ("syntax", "language") that the cell would be refused.
 
         It is advice to the model that wrote the code; no wall rests on it. Raises CellRefused for other rules, TypeError
         or ValueError for what is no JSON, and the CellError that stopped it.

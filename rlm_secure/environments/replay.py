@@ -236,7 +236,7 @@ class ReplayedSession(Session):
             self._command(LogEntry({**request, "tagged": not isinstance(value, str)}))
 
     def check_code(self, code: str, rules: Mapping[str, Any]) -> list[CodeFinding]:
-        """What is to be said against `code`, found in the worker under the deadline of a cell. See Session.check_code."""
+        """What is to be said against `code`, which the worker reads and does not run. See REPL.check_code."""
         source = self._gate.cell_source(code)
         if not source.allowed:
             return [CodeFinding("language", source.reason)]

@@ -125,7 +125,7 @@ class Language(Section):
         return tuple(sorted(asked | {"numpy"})) if asked else ()
 
 
-#: Calls that code of an analysis has no use for: what runs text, what reaches names by text, and files in either direction.
+#: Calls that code of an analysis has no use for: what runs text or reaches names by text, and files.
 FORBIDDEN_CALLS = (
     "eval", "exec", "compile", "open", "input", "globals", "locals", "vars", "getattr", "setattr", "delattr",
     "breakpoint", "to_pickle", "to_csv", "to_excel", "to_parquet", "to_sql", "read_csv", "read_excel", "read_parquet",

@@ -81,7 +81,8 @@ def check(source: str, rules: Rules, *, source_bytes: int, ast_nodes: int) -> li
         screen.screen(tree)
         found += against or []
         if against is None and not screen.findings:
-            screen.refuse(tree, "tree-size", f"the cell has more than {ast_nodes} syntax nodes; split it into smaller cells")
+            said = f"the cell has more than {ast_nodes} syntax nodes; split it into smaller cells"
+            screen.refuse(tree, "tree-size", said)
         for each in screen.findings:
             found.append(_guardrail("language", f"{each.rule}: {each.message}", getattr(each.node, "lineno", 0)))
         if not screen.findings:

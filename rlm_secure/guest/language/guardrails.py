@@ -1,12 +1,12 @@
 """What the text of an analysis does that it was not asked to do, found in its syntax tree before it runs.
 
-It is advice to the model that wrote the text, and no boundary: text can do anything in a way that is not looked for here.
-What a cell may do is limited by the walls, and whether a table was changed is seen by the host, which compares it
+It is advice to the model that wrote the text, and no boundary: a text can do anything in a way that is not looked for
+here. What a cell may do is limited by the walls, and whether a table was changed is seen by the host, which compares it
 afterwards. A false finding costs a whole reply of a model, so whatever is in doubt is no finding.
 
-The walk is iterative and goes through the text in its order, so that what a name means is known where it is used. A table
-is also what a plain assignment took from one (`rows = columns["a"]`); it is none where a copy was made (`.copy()`,
-`list(...)`, `df[df.x > 1]`), and no longer one where its name was bound to something else.
+The walk is iterative and goes through the text in its order, so that what a name means is known where it is used. A
+table is also what a plain assignment took from one (`rows = columns["a"]`); it is none where a copy was made
+(`.copy()`, `list(...)`, `df[df.x > 1]`), and no longer one where its name was bound to something else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ MOST_FINDINGS: Final = 20
 MOST_TEXT: Final = 400
 #: Reasons, in the order in which findings of one line are told.
 REASONS: Final = (
-    "syntax", "import", "forbidden_call", "read_mutation", "missing_result", "missing_edit", "missing_filter", "language",
+    "syntax", "import", "forbidden_call", "read_mutation", "missing_result", "missing_edit", "missing_filter",
+    "language",
 )  # fmt: skip
 
 _COMPREHENSION = "comprehension"
@@ -40,8 +41,8 @@ _IMMUTABLE = _words("columns index axes")
 _SELECTORS = _words("loc iloc")
 #: Methods that select by a condition, or look a value up.
 _CONDITIONS = _words(
-    "query isin where mask filter contains startswith endswith match fullmatch search findall between isna isnull notna "
-    "notnull eq ne lt le gt ge dropna get get_group xs"
+    "query isin where mask filter contains startswith endswith match fullmatch search findall between isna isnull "
+    "notna notnull eq ne lt le gt ge dropna get get_group xs"
 )
 #: Methods that do so if they are given something.
 _LOOKUPS = _words("count index")
@@ -83,8 +84,9 @@ class Rules(NamedTuple):
             raise ValueError(f"rules are an object with the keys {', '.join(_KINDS)}")
         for key, kind in _KINDS.items():
             value = given[key]
-            if type(value) is not kind or (kind is list and not all(type(each) is str for each in value)):
-                raise ValueError(f"rules.{key} is {'a list of texts' if kind is list else f'of the type {kind.__name__}'}")
+            if type(value) is not kind or (type(value) is list and not all(type(each) is str for each in value)):
+                wanted = "a list of texts" if kind is list else f"of the type {kind.__name__}"
+                raise ValueError(f"rules.{key} is {wanted}")
         if given["mode"] not in ("read", "edit"):
             raise ValueError("rules.mode is read or edit")
         forbidden, tables = frozenset(given["forbidden_calls"]), frozenset(given["table"])
@@ -196,7 +198,11 @@ class _Reader:
         for field in fields or node._fields:
             child = getattr(node, field, None)
             children += child if child.__class__ is list else [child]
-        self._stack += [(each, scope) for each in reversed(children) if isinstance(each, ast.AST) and each.__class__ not in _LEAVES]
+        self._stack += [
+            (each, scope)
+            for each in reversed(children)
+            if isinstance(each, ast.AST) and each.__class__ not in _LEAVES
+        ]
 
     def _then(self, scope: _Scope, step: Callable[[], object]) -> None:
         """Do `step` when everything is done that is put before anything that waits from now on."""
@@ -245,7 +251,7 @@ class _Reader:
     def _import(self, node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
         if not self._rules.imports:
             which = node.names[0].name if isinstance(node, ast.Import) else node.module or "."
-            said = f"the code imports {names.shown(which)}; leave import statements out and use the names that are there"
+            said = f"the code imports {names.shown(which)}; leave imports out and use the names that are there"
             self._add("import", node.lineno, said)
         for alias in node.names:
             self._bind(alias.asname or alias.name.partition(".")[0], scope, counts=False)
@@ -437,7 +443,8 @@ class _Reader:
             changes = (called in _MUTATORS and not frozen) or any(map(_in_place, node.keywords))
             if changes and self._is_table(held, scope):
                 self._change(node)
-        self._into(node, scope, *(("args", "keywords") if isinstance(function, ast.Name) else ("func", "args", "keywords")))
+        held_back = () if isinstance(function, ast.Name) else ("func",)  # a name that is called is not passed on
+        self._into(node, scope, *held_back, "args", "keywords")
 
     def _check_forbidden(self, function: ast.expr, line: int) -> None:
         endings = _endings(function, self._parts)
@@ -488,7 +495,9 @@ def _in_place(keyword: ast.keyword) -> bool:
 
 #: Nodes without anything to look at.
 _LEAVES: frozenset[type] = frozenset(
-    kind for family in (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context) for kind in family.__subclasses__()
+    kind
+    for family in (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
+    for kind in family.__subclasses__()
 )
 _VISITS: dict[type, Callable[[_Reader, Any, _Scope], None]] = {
     ast.Name: _Reader._name,
