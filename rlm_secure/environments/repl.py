@@ -404,8 +404,8 @@ class REPL(Owned):
         `mode`, "read" (the table is not to be changed in place) or "edit" (it is to be changed); `filter`, whether it
         must have a condition. Beside these, it is a finding ("syntax", "language") that the cell would be refused.
 
-        It is advice to the model that wrote the code; no wall rests on it. Raises CellRefused for other rules, TypeError
-        or ValueError for what is no JSON, and the CellError that stopped it.
+        It is advice to the model that wrote the code; no wall rests on it. Raises CellRefused for other rules,
+        TypeError or ValueError for what is no JSON, and the CellError that stopped it.
         """
         with self._walled() as session:
             return session.check_code(code, rules)
