@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         Audit,
         BestEffort,
         Data,
+        Guardrails,
         Ignore,
         Isolation,
         Language,
@@ -138,7 +139,9 @@ _FROM: Final = {
     "rlm_secure.guarantees": "EnforcementReport Guarantee Level Wall WallStatus",
     "rlm_secure.logger": "AuditLog RLMLogger",
     "rlm_secure.policy": "Policy load_policy",
-    "rlm_secure.policy.model": "Audit BestEffort Data Ignore Isolation LM Language Limits Network OtherEnvironment",
+    "rlm_secure.policy.model": (
+        "Audit BestEffort Data Guardrails Ignore Isolation LM Language Limits Network OtherEnvironment"
+    ),
     "rlm_secure.rlm.batch": "Item",
     "rlm_secure.rlm.rlm": "RLM",
     "rlm_secure.sandbox": "Sandbox",
@@ -202,6 +205,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "Event",
     "EventsDropped",
     "Guarantee",
+    "Guardrails",
     "Ignore",
     "Isolation",
     "Item",

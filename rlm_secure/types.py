@@ -35,6 +35,12 @@ ClientBackend: TypeAlias = Literal[
     "scripted",
 ]
 
+#: Why code goes back to the model that wrote it.
+CodeFindingReason: TypeAlias = Literal[
+    "syntax", "language", "import", "forbidden_call", "read_mutation", "missing_result", "missing_edit",
+    "missing_filter",
+]  # fmt: skip
+
 #: The type of an answer that was parsed by an `answer_schema`: Any, where type checkers are told none.
 Parsed = TypeVar("Parsed", default=Any)
 
@@ -527,6 +533,18 @@ def _tagged(value: Any) -> Any:
 
 def _escaped(text: str) -> str:
     return repr(text)[1:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFinding:
+    """One thing for which code goes back to the model that wrote it, unrun: see REPL.check_code.
+
+    `message` is one sentence that the model can act on. `line` is 1-based, 0 where the whole code is meant.
+    """
+
+    reason: CodeFindingReason
+    message: str
+    line: int = 0
 
 
 @dataclass

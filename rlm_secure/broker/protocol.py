@@ -16,13 +16,13 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast, get_args
 
 from rlm_secure.errors import CellError, CellException, CellMemoryLimit, CellRefused, CellTimeout, ProtocolViolation
 from rlm_secure.guarantees import Wall
 from rlm_secure.inert import inert_line
 from rlm_secure.tagged import CrowdedValue, MalformedValue, untag
-from rlm_secure.types import not_kept
+from rlm_secure.types import CodeFinding, CodeFindingReason, not_kept
 from rlm_secure.untrusted_json import MAX_DEPTH as MAX_DEPTH
 from rlm_secure.untrusted_json import MAX_NODES as MAX_NODES
 from rlm_secure.untrusted_json import MalformedJson, loads
@@ -52,6 +52,11 @@ _PART: Final = r"[^/\\:\x00-\x1f\x7f-\x9f\ud800-\udfff]+(?<![. ])"
 _FILE_NAME: Final = re.compile(rf"{_PART}(?:/{_PART})*")
 MAX_FILES: Final = 4096
 MAX_FILE_NAME: Final = 200
+
+#: Findings of one check of code, and characters of a message, as guest/language/guardrails.py has them.
+MAX_FINDINGS: Final = 20
+MAX_FINDING: Final = 400
+_REASONS: Final = frozenset(get_args(CodeFindingReason))
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -205,6 +210,27 @@ def file_sizes(listed: Any) -> dict[str, int]:
         if type(size) is not int or not 0 <= size <= _LARGEST:
             raise _broken("a file has no size")
     return dict(listed)
+
+
+def code_findings(value: Variable | None) -> list[CodeFinding]:
+    """What a worker found in the code that it was asked to check. Raises ProtocolViolation."""
+    found = None if value is None or value.whole is None else value.whole[0]
+    if type(found) is not list or len(found) > MAX_FINDINGS:
+        raise _broken(f"findings are no list of at most {MAX_FINDINGS}")
+    return [_code_finding(each) for each in found]
+
+
+def _code_finding(entry: Any) -> CodeFinding:
+    if type(entry) is not dict or entry.keys() != {"reason", "message", "line"}:
+        raise _broken("a finding is no reason, message and line")
+    reason, message, line = entry["reason"], entry["message"], entry["line"]
+    if type(reason) is not str or reason not in _REASONS:
+        raise _broken("a finding is of no known reason")
+    if type(message) is not str or not 0 < len(message) <= MAX_FINDING:
+        raise _broken("a finding's message is not a short string")
+    if type(line) is not int or not 0 <= line <= _LARGEST:
+        raise _broken("a finding is in no line")
+    return CodeFinding(cast(CodeFindingReason, reason), inert_line(message), line)
 
 
 def _printed(message: Mapping[str, Any], stdout_bytes: int) -> Printed:

@@ -20,6 +20,7 @@ from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.registry import ENVIRONMENTS
+from rlm_secure.types import CodeFinding
 
 __all__ = ["AuditSink", "CallFailed", "Environment", "HostCalls", "Session"]
 
@@ -127,6 +128,11 @@ class Session(Owned, ABC):
     def set_value(self, name: str, value: Any) -> None:  # noqa: ARG002 - the value of a session that can
         """Bind `name` to a value that rlm_secure.tagged wrote as JSON. A cell may overwrite it."""
         raise EnvironmentUnavailable(f"this environment takes no values, so {name} cannot be set; give it as a context")
+
+    def check_code(self, code: str, rules: Mapping[str, Any]) -> list[CodeFinding]:  # noqa: ARG002 - as above
+        """What is to be said against `code` before it runs. It is read in the worker, runs there not at all, and leaves
+        the session as it is. See REPL.check_code."""
+        raise EnvironmentUnavailable("this environment checks no code")
 
     def list_files(self) -> dict[str, int]:
         """The files of the session, and their sizes in bytes."""

@@ -40,7 +40,7 @@ from rlm_secure.plural import counted
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.tagged import tag
 from rlm_secure.tools import RESERVED_TOOL_NAMES, Toolbox, parse_custom_tools
-from rlm_secure.types import REPLResult
+from rlm_secure.types import CodeFinding, REPLResult
 from rlm_secure.values import Values, unavailable
 
 _log = logging.getLogger("rlm_secure.session")
@@ -394,6 +394,21 @@ class REPL(Owned):
         """The text of a variable, as FINAL_VAR returns it; None if there is no such variable."""
         with self._walled() as session:
             return session.read_text(name)
+
+    def check_code(self, code: str, rules: Mapping[str, Any]) -> list[CodeFinding]:
+        """What is to be said against `code` before it runs: at most 20 findings, by line; none if it may run.
+
+        The session parses it and runs nothing, and is as it was. The `rules` are an object with all of these keys:
+        `result`, the name that the code must assign at its top level ("": none); `table`, a list of the names of a
+        table; `imports`, whether it may have import statements; `forbidden_calls`, a list of names of calls;
+        `mode`, "read" (the table is not to be changed in place) or "edit" (it is to be changed); `filter`, whether it
+        must have a condition. Beside these, it is a finding ("syntax", "language") that the cell would be refused.
+
+        It is advice to the model that wrote the code; no wall rests on it. Raises CellRefused for other rules,
+        TypeError or ValueError for what is no JSON, and the CellError that stopped it.
+        """
+        with self._walled() as session:
+            return session.check_code(code, rules)
 
     def fork(self) -> REPL:
         """A REPL over a copy of the session, with the same calls and tools, and an audit record of its own.

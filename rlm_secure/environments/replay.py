@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable
+from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable, code_findings
 from rlm_secure.decision import Decided
 from rlm_secure.environments.context import Contents
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Deadline
@@ -43,6 +43,7 @@ from rlm_secure.errors import (
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.tools.hostcall import HostCall, abandoned
+from rlm_secure.types import CodeFinding
 
 #: A JSON value of up to this many characters is sent in a frame.
 _SMALL = 64 * 1024
@@ -233,6 +234,22 @@ class ReplayedSession(Session):
             else:
                 request["value"] = value
             self._command(LogEntry({**request, "tagged": not isinstance(value, str)}))
+
+    def check_code(self, code: str, rules: Mapping[str, Any]) -> list[CodeFinding]:
+        """What is to be said against `code`, which the worker reads and does not run. See REPL.check_code."""
+        source = self._gate.cell_source(code)
+        if not source.allowed:
+            return [CodeFinding("language", source.reason)]
+        request = {"op": "check", "code": code, "rules": dict(rules)}
+        json.dumps(request)  # what is no JSON must not end the session
+        value = self._seen(request).value
+        if value is not None and value.size:
+            raise CellException("limits.value_bytes is too small for what was found in the code; allow 16 KiB")
+        try:
+            return code_findings(value)
+        except ProtocolViolation as violation:
+            self._end(str(violation))
+            raise
 
     def list_files(self) -> dict[str, int]:
         """The files of the session, and their sizes in bytes."""

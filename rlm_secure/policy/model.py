@@ -125,6 +125,27 @@ class Language(Section):
         return tuple(sorted(asked | {"numpy"})) if asked else ()
 
 
+#: Calls that code of an analysis has no use for: what runs text or reaches names by text, and files.
+FORBIDDEN_CALLS = (
+    "eval", "exec", "compile", "open", "input", "globals", "locals", "vars", "getattr", "setattr", "delattr",
+    "breakpoint", "to_pickle", "to_csv", "to_excel", "to_parquet", "to_sql", "read_csv", "read_excel", "read_parquet",
+    "read_pickle", "read_sql", "read_html", "read_json",
+)  # fmt: skip
+
+
+class Guardrails(Section):
+    """What code that a model writes about a table may do, checked in the guest before it runs. No wall rests on it."""
+
+    imports: bool = False
+    """Whether the code may have import statements, of the modules in language.modules."""
+    forbidden_calls: Once[Name] = FORBIDDEN_CALLS
+    """Calls that send the code back to its model: a function, a method of any object, or a dotted name."""
+    edit: bool = True
+    """Whether questions that change a table are served."""
+    repairs: Annotated[int, Field(ge=0, le=16)] = 3
+    """How often the code of one question may be sent back to its model."""
+
+
 class Limits(Section):
     """Bounds on one session, enforced from outside the limited process."""
 
@@ -355,6 +376,7 @@ class Policy(Section):
     extends: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """A policy whose values hold where this file says nothing, and which this file may only tighten."""
     language: Language = Language()
+    guardrails: Guardrails = Guardrails()
     limits: Limits = Limits()
     isolation: Isolation = Isolation()
     network: Network = Network()

@@ -26,6 +26,7 @@ from rlm_secure.errors import (
 )
 
 LIMIT = Policy.load("strict").limits.value_bytes
+RULES = {"result": "result", "table": ["df"], "imports": False, "forbidden_calls": [], "mode": "read", "filter": False}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,8 @@ def values_files_and_output(sandbox: Sandbox) -> None:
     assert result.files == {"out/copy": large, "small": b"s"}
     assert "".join(told) == result.stdout == "first\nsecond\n"
     assert sandbox.get("given") == (1, {2})
+    assert [each.reason for each in sandbox._repl.check_code("df['x'] = 1", RULES)] == ["missing_result", "read_mutation"]
+    assert sandbox._repl.check_code("result = df", RULES) == []
     del sandbox.files["small"]
     assert sandbox.files.sizes() == {"in.bin": len(large), "out/copy": len(large)}
     failed = sandbox.run("sum(range(10**12))", timeout=1.0)  # C code that looks at no signal: its worker is killed

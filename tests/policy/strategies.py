@@ -23,6 +23,7 @@ SPECIAL: dict[str, st.SearchStrategy[Any]] = {
     "name": st.from_regex(r"[A-Za-z][A-Za-z0-9._-]{0,10}", fullmatch=True),
     "description": st.text(max_size=20),
     "language.modules": subset(KNOWN_MODULES),
+    "guardrails.forbidden_calls": subset(("eval", "to_csv", "os.system")),
     "isolation.environments": subset(ENVIRONMENTS),
     "isolation.others": st.dictionaries(st.sampled_from(("firecracker", "wasm")), subset(WALLS)).map(
         lambda walls: [{"name": name, "walls": each} for name, each in walls.items()]

@@ -27,7 +27,7 @@ def test_every_key_has_an_order_a_meaning_and_a_kind() -> None:
 
 
 def test_every_table_says_what_it_is_about() -> None:
-    assert list(sections()) == ["language", "limits", "isolation", "network", "lm", "data", "audit"]
+    assert list(sections()) == ["language", "guardrails", "limits", "isolation", "network", "lm", "data", "audit"]
     assert all(text.endswith(".") for text in sections().values())
 
 

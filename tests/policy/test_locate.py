@@ -138,7 +138,7 @@ def test_every_path_of_a_document_has_its_place(flat: dict[str, Any]) -> None:
 
 def test_the_template_is_located_too() -> None:
     assert [dotted(path) for path in locate(template())] == [
-        "language", "limits", "isolation", "network", "lm", "data", "audit",
+        "language", "guardrails", "limits", "isolation", "network", "lm", "data", "audit",
     ]  # fmt: skip
 
 

@@ -12,7 +12,8 @@ import warnings
 from types import CodeType
 from typing import Any
 
-from . import names
+from . import guardrails, names
+from .guardrails import Guardrail, Rules
 from .registry import FILENAME
 from .transformer import CellTransformer, ScreenFinding
 
@@ -54,24 +55,49 @@ def compile_cell(source: str, *, source_bytes: int, ast_nodes: int, file: str = 
     `source_bytes` limits its UTF-8 length, `ast_nodes` the size of its syntax tree. `file` is the name in tracebacks; a
     function counts as a cell's own by it. Raises CellRefused, and nothing else, for any text.
     """
-    size = len(source) if source.isascii() else len(source.encode("utf-8", "surrogatepass"))
-    if size > source_bytes:
-        raise CellRefused(
-            "source-bytes", f"the cell has {size} bytes, the limit is {source_bytes}; split it into smaller cells"
-        )
+    _require_size(source, source_bytes)
     try:
         tree = _parse(source)
         screen = CellTransformer(ast_nodes)
         screen.screen(tree)
         if screen.findings:
             raise _refusal(screen.findings, source)
-        _keep_value(tree)
-        code: CodeType = compile(tree, file, "exec", flags=screen.flags, dont_inherit=True, optimize=0)
-        return code
+        return _compiled(tree, file, screen.flags)
     except CellRefused:
         raise
     except Exception as error:
         raise _unreadable(error, source) from None
+
+
+def check(source: str, rules: Rules, *, source_bytes: int, ast_nodes: int) -> list[Guardrail]:
+    """Why the cell `source` should not be run, without running it: what `compile_cell` would refuse, as "syntax" or
+    "language", and what guardrails.py finds. Raises nothing, for any text."""
+    found: list[Guardrail] = []
+    try:
+        _require_size(source, source_bytes)
+        tree = _parse(source)
+        against = guardrails.findings(tree, rules, ast_nodes)
+        screen = CellTransformer(ast_nodes)
+        screen.screen(tree)
+        found += against or []
+        if against is None and not screen.findings:
+            said = f"the cell has more than {ast_nodes} syntax nodes; split it into smaller cells"
+            screen.refuse(tree, "tree-size", said)
+        for each in screen.findings:
+            found.append(_guardrail("language", f"{each.rule}: {each.message}", getattr(each.node, "lineno", 0)))
+        if not screen.findings:
+            _compiled(tree, FILENAME, screen.flags)
+    except Exception as error:
+        refused = error if isinstance(error, CellRefused) else _unreadable(error, source)
+        syntax = refused.rule == "syntax"
+        said = refused.message if syntax else f"{refused.rule}: {refused.message}"
+        found.append(_guardrail("syntax" if syntax else "language", said, refused.line))
+    return guardrails.ordered(found)
+
+
+def _guardrail(reason: str, message: str, line: int) -> Guardrail:
+    # A message may quote the text, in which each half of a character may stand alone.
+    return Guardrail(reason, message.encode("utf-8", "replace").decode()[: guardrails.MOST_TEXT], line)
 
 
 def compile_plain(source: str) -> CodeType:
@@ -100,6 +126,20 @@ def run(code: CodeType, namespace: dict[str, Any]) -> None:
     waiting = eval(code, namespace)
     if waiting is not None:  # it awaits at its top
         vars(namespace["__builtins__"])[names.RUN_ASYNC](waiting)
+
+
+def _require_size(source: str, source_bytes: int) -> None:
+    size = len(source) if source.isascii() else len(source.encode("utf-8", "surrogatepass"))
+    if size > source_bytes:
+        raise CellRefused(
+            "source-bytes", f"the cell has {size} bytes, the limit is {source_bytes}; split it into smaller cells"
+        )
+
+
+def _compiled(tree: ast.Module, file: str, flags: int) -> CodeType:
+    _keep_value(tree)
+    code: CodeType = compile(tree, file, "exec", flags=flags, dont_inherit=True, optimize=0)
+    return code
 
 
 def _parse(source: str) -> ast.Module:

@@ -4,7 +4,8 @@ A `done` frame carries
     stdout, stderr   text, limited while it is produced; `dropped` counts the bytes that were not kept
     variables        name -> {type, value? (small JSON), repr?}; where `exec` asked for values, those that the cell
                      bound have one of whole (see tagged.py), size (of what is too large) and why (it is no data)
-    value            null, or such an entry: of the last expression, or of the variable that `value` asked for
+    value            null, or such an entry: of the last expression, of the variable that `value` asked for, or of the
+                     list of findings that `check` asked for, each {reason, message, line}
     files            name -> size of each file that the cell wrote
     answer           null or {text, whole?}
     error            null or {kind: exception|refused|memory|interrupted, message, rule?}
@@ -28,6 +29,7 @@ from typing import Any, cast
 from .. import wire
 from ..language import compiler, facades, guards, stored
 from ..language.facades.system import RecursionOfCells, undirect
+from ..language.guardrails import Rules
 from ..language.registry import derives, title
 from ..wire import Closed
 from . import memory, tagged
@@ -214,6 +216,23 @@ class SessionWorker:
     def _part(self, request: dict[str, Any]) -> dict[str, Any]:
         data = self._store.part(request["name"], request["at"], request["count"])
         return {**_done(), "value": None if data is None else {"type": "bytes", "whole": tagged.of_bytes(data)}}
+
+    def _check(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.reserve = b""  # cells may have left no other memory
+        result = _done()
+        options = self._options
+        try:
+            found = compiler.check(
+                request["code"],
+                Rules.of(request["rules"]),
+                source_bytes=options["source_bytes"],
+                ast_nodes=options["ast_nodes"],
+            )
+        except ValueError as wrong:
+            result["error"] = {"kind": "refused", "message": str(wrong), "rule": "check-rules"}
+        else:
+            result["value"] = {"type": "list", "whole": [each._asdict() for each in found]}
+        return result
 
     def _file(self, request: dict[str, Any]) -> dict[str, Any]:
         def change() -> None:
