@@ -278,9 +278,9 @@ class _ReActRun:
     def act(self, step: Step) -> str:
         """The observation of the step's call. Raises FinalAnswerCalled, CallRefused and CallFailed."""
         assert step.action is not None
-        given = step.arguments
+        given = {} if step.arguments is NOTHING and not step.text and step.action != FINAL else step.arguments
         if given is NOTHING:
-            if step.action != FINAL or not step.text or step.text[0] in '{["':
+            if step.action != FINAL or step.text[:1] in ("", "{", "[", '"'):
                 Gate(self.run.policy, tools=frozenset(self.agent.tools)).tool(step.action).require(CallRefused)
                 raise CallFailed(
                     f"{step.action}: the input is no JSON; write the arguments as one JSON object, with double quotes"
