@@ -248,6 +248,8 @@ def test_hostile_text_is_inert_on_streams_and_in_the_log_page(folder: Path) -> N
     assert "<script" not in shown and not {"\x1b", "\u202e", "\x00"} & set(shown)
     assert "action shout" in shown and "action final_answer" in shown and "Turn 1 · react" in shown
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    told = shown.split("Turn 2 ")[1].split("Turn 3 ")[0]
+    assert told.count("is no name of a tool") == 1, "an error that the model was told is shown once"
 
 
 @pytest.mark.parametrize("plain", [True, False])
