@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm_secure.cli import options, outcome, transfer
-from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, talk, write, write_json
+from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, inert, say, talk, write_json
 from rlm_secure.errors import SessionEnded
 from rlm_secure.inert import inert_line
 
@@ -163,7 +163,8 @@ class _ToStderr(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write it. Returns its length."""
-        write(text, sys.stderr)
+        sys.stderr.write(inert(text))
+        sys.stderr.flush()
         return len(text)
 
 

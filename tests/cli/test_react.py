@@ -110,7 +110,7 @@ def test_json_is_one_document_with_the_steps(folder: Path) -> None:
     assert found["answer"] == [HOSTILE]
     assert [(step["action"], step["error"] is None) for step in found["steps"]] == [
         ("add", True),
-        (HOSTILE.strip(), False),
+        (HOSTILE.strip("<>"), False),  # as a name is read
         ("final_answer", True),
     ]
     assert (found["steps"][0]["observation"], found["turns"], found["policy"]) == ("42", 3, "strict")
@@ -248,13 +248,16 @@ def test_hostile_text_is_inert_on_streams_and_in_the_log_page(folder: Path) -> N
     assert "<script" not in shown and not {"\x1b", "\u202e", "\x00"} & set(shown)
     assert "action shout" in shown and "action final_answer" in shown and "Turn 1 · react" in shown
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    told = shown.split("Turn 2 ")[1].split("Turn 3 ")[0]
+    assert told.count("is no name of a tool") == 1, "an error that the model was told is shown once"
 
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_a_terminal_shows_colours_unless_told_not_to(folder: Path, plain: bool) -> None:
     """stdout and stderr are a terminal, as they are for a person."""
     mine, theirs = pty.openpty()
-    command = [*COMMAND, "react", "?", "--tool", "my_tools:shout", *scripted(call("shout", {"text": HOSTILE}), ANSWER)]
+    turns = scripted(call("shout", {"text": HOSTILE}), call("none", {}), ANSWER)
+    command = [*COMMAND, "react", "?", "--tool", "my_tools:shout", *turns]
     extra = {"TERM": "xterm-256color", **({"NO_COLOR": "1"} if plain else {})}
     process = subprocess.Popen(
         command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(extra), start_new_session=True
@@ -271,7 +274,7 @@ def test_a_terminal_shows_colours_unless_told_not_to(folder: Path, plain: bool) 
     assert process.wait(60) == 0, seen
     assert b"\x1b[2J" not in seen and "\u202e".encode() not in seen and b"\\x1b[2J" in seen
     assert b"42\r\n" in seen
-    assert (b"\x1b[2m" in seen or b"\x1b[3" in seen) is not plain or plain
+    assert (b"\x1b[33m" in seen) is not plain  # the line of the call that was refused
 
 
 # -- interrupts -------------------------------------------------------------------------------------------
