@@ -20,7 +20,7 @@ from smolagents import ChatMessage, CodeAgent, Model, ToolCallingAgent, tool
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction, MessageRole
 from smolagents.monitoring import LogLevel
 
-SECONDS = 60.0
+SECONDS = 45.0
 MEMORY = 3 << 30
 
 RAN: list[str] = []
@@ -90,9 +90,11 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     steps = [step for step in agent.memory.steps if hasattr(step, "observations")]
     told = [str(step.error or step.observations or "") for step in steps]
     if steps and (len(steps) > 1 or steps[0].error):
-        seen["told"] = told[0]
+        seen["told"] = told[0][:2_000]
     seen["leaked"] = case["secret"] in "".join([*told, str(seen["answer"])])
     seen["answer"] = json.loads(json.dumps(seen["answer"], default=str))
+    if isinstance(seen["answer"], str):
+        seen["answer"] = seen["answer"][:2_000]
     seen["ran"] = len(RAN)
     return seen
 
@@ -104,7 +106,7 @@ def bounded(case: dict[str, Any]) -> dict[str, Any]:
     if not child:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.write(writing, json.dumps(run(case)).encode()[:60_000])
+        os.write(writing, json.dumps(run(case)).encode())
         os._exit(0)
     os.close(writing)
     ready, _, _ = select.select([reading], [], [], SECONDS)

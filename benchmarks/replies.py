@@ -132,7 +132,7 @@ CASES: Final = (
         "print(add(1, 2))\n</code>\nObservation: 7\n<code>\nfinal_answer(7)", "Observation: 7",
     ),
     Case("text-after", "text after the action", f"{act('add', ADD)}\n\nSo it is 3.", calls(ADD), None, "So it is 3."),
-    Case("answer-object", "nothing", act(*DONE), final('{"answer": 5}'), "final_answer(answer=5)"),
+    Case("answer-object", "nothing", act("final_answer", '{"answer": 5}'), final('{"answer": 5}'), "final_answer(answer=5)"),
     Case("answer-bare", "a bare value", act("final_answer", "5"), final("5"), "final_answer(5)"),
     Case(
         "answer-other-object", "another object", act("final_answer", '{"total": 5}'), final('{"total": 5}'),
@@ -160,7 +160,7 @@ CASES: Final = (
     code_case("environment", "reads a secret of the environment", "import os\nprint(os.environ['DEMO_SECRET'])"),
     code_case("endless-while", "never ends", "while True:\n    pass"),
     code_case("endless-sum", "never ends, in one call", "print(sum(iter(int, 1)))"),
-    code_case("memory", "fills the memory", "x = 'a'\nwhile True:\n    x += x"),
+    code_case("memory", "takes 1 GiB of memory", "x = 'a' * (1 << 30)\nprint(len(x))"),
 )  # fmt: skip
 COLUMNS: Final = ("ours, text", "ours, native calls", "ToolCallingAgent", "CodeAgent")
 
@@ -195,8 +195,10 @@ class Seen:
 
 
 def code_span(text: str) -> str:
-    """`text` on one line, cut, as Markdown shows it literally in a table."""
-    flat = re.sub(r"0x[0-9a-f]{6,}", "0x...", " ".join(text.split())).replace("`", "'")
+    """`text` on one line, cut, of a traceback its last line, as Markdown shows it literally in a table."""
+    if text.startswith("Error: Traceback"):
+        text = "Error: … " + text.rstrip().splitlines()[-1].strip()
+    flat = " ".join(text.split()).replace("`", "'")
     cut = flat if len(flat) <= SHOWN else f"{flat[:SHOWN]}…"
     return "`" + cut.replace("|", "\\|") + "`" if cut else "(nothing)"
 
@@ -230,7 +232,8 @@ def native(case: Case, number: int) -> Raw:
     message = {"role": "assistant", "content": content, **({"tool_calls": made} if made else {})}
     choice = {"index": 0, "finish_reason": "tool_calls" if made else "stop", "message": message}
     usage = {"prompt_tokens": 5, "completion_tokens": 5, "total_tokens": 10}
-    return Raw(body={"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage})
+    head = {"id": "c", "object": "chat.completion", "created": 0, "model": "m"}
+    return Raw(body={**head, "choices": [choice], "usage": usage})
 
 
 def ours(case: Case, column: str) -> str | None:
@@ -261,10 +264,16 @@ def ours(case: Case, column: str) -> str | None:
                 seen.error = type(error).__name__
             else:
                 seen.answer = completion.answer
-                seen.told = completion.steps[0].observation
+                told_first = completion.steps[0].observation
+                seen.told = None if told_first is None else told_first.replace(str(mark), MARK)
                 seen.leaked = SECRET in str(completion.to_dict())
         seen.ran, seen.marked = len(ran), mark.exists()
         return seen.line()
+
+
+def our_column(column: str) -> dict[str, str]:
+    """What our agent does with each case that has a form of `column`."""
+    return {case.name: line for case in CASES if (line := ours(case, column)) is not None}
 
 
 @contextmanager
@@ -314,7 +323,9 @@ def peer() -> dict[str, dict[str, str]]:
         )
     columns: dict[str, dict[str, str]] = {column: {} for column in COLUMNS[2:]}
     for said in map(json.loads, done.stdout.splitlines()):
-        columns[said.pop("column")][said.pop("name")] = Seen(**said).line()
+        column, name = said.pop("column"), said.pop("name")
+        said["told"] = said.get("told") and said["told"].replace(mark, MARK)
+        columns[column][name] = Seen(**said).line()
     return columns
 
 
@@ -367,14 +378,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.replies", description="Malformed replies, side by side.")
     parser.add_argument("--write", action="store_true", help="measure smolagents' agents, and write docs/agents.md")
     write = parser.parse_args().write
-    columns = {
-        column: {case.name: line for case in CASES if (line := ours(case, column)) is not None} for column in COLUMNS[:2]
-    }
+    columns = {column: our_column(column) for column in COLUMNS[:2]}
     if not write:
         print(table(columns))
         return 0
     columns |= peer()
-    said = f"Measured on {time.strftime('%Y-%m-%d')} with {PEER.replace('==', ' ')}, rlm_secure {__version__} and CPython {platform.python_version()}."
+    with_what = f"{PEER.replace('==', ' ')}, rlm_secure {__version__} and CPython {platform.python_version()}"
+    said = f"Measured on {time.strftime('%Y-%m-%d')} with {with_what}."
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n{said}\n\n{table(columns)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     return 0

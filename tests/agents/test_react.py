@@ -530,6 +530,7 @@ def test_of_several_native_calls_the_first_is_run() -> None:
         (native(call("add_numbers", "{'a': 1, oops")), "the input is no JSON"),
         (native(call("nothing", {})), "there is no tool"),
         (native(call("add_numbers", "")), "missing a required argument"),
+        (native(call("final_answer", "")), "the input is no JSON"),
         ("I am not sure.", "there was no action"),
     ],
 )

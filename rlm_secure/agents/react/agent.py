@@ -269,8 +269,10 @@ class _ReActRun:
         if not calls:
             return read(completion.text), None
         call = calls[0]
-        found = first_json(call.arguments) if call.arguments.strip() else None
-        value = found.value if found is not None else {} if not call.arguments.strip() else NOTHING
+        # A call without arguments has none, but an answer that is not there is no answer.
+        written = call.arguments.strip() or ("" if call.name == FINAL else "{}")
+        found = first_json(written)
+        value = NOTHING if found is None else found.value
         notes = ("only the first call was run: make one call in a reply",) if len(calls) > 1 else ()
         text = completion.text.strip()
         return Step(text, text, call.name, value, call.arguments, notes=notes), call
