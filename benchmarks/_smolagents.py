@@ -62,7 +62,7 @@ class Scripted(Model):  # type: ignore[misc]
         self.case = case
         self.asked = 0
 
-    def generate(self, messages: Any, stop_sequences: Any = None, **_: Any) -> ChatMessage:
+    def generate(self, *_: Any, **__: Any) -> ChatMessage:
         self.asked += 1
         first = self.asked == 1 or self.case["always"]
         if self.case["column"] == "CodeAgent":

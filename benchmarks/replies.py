@@ -132,7 +132,10 @@ CASES: Final = (
         "print(add(1, 2))\n</code>\nObservation: 7\n<code>\nfinal_answer(7)", "Observation: 7",
     ),
     Case("text-after", "text after the action", f"{act('add', ADD)}\n\nSo it is 3.", calls(ADD), None, "So it is 3."),
-    Case("answer-object", "nothing", act("final_answer", '{"answer": 5}'), final('{"answer": 5}'), "final_answer(answer=5)"),
+    Case(
+        "answer-object", "nothing", act("final_answer", '{"answer": 5}'), final('{"answer": 5}'),
+        "final_answer(answer=5)",
+    ),
     Case("answer-bare", "a bare value", act("final_answer", "5"), final("5"), "final_answer(5)"),
     Case(
         "answer-other-object", "another object", act("final_answer", '{"total": 5}'), final('{"total": 5}'),
@@ -260,7 +263,7 @@ def ours(case: Case, column: str) -> str | None:
         with models(here, column) as backend:
             try:
                 completion = ReActAgent([add, broken, look], **backend, **told).run("q")
-            except Exception as error:  # noqa: BLE001  how it ends is what is measured
+            except Exception as error:  # how it ends is what is measured
                 seen.error = type(error).__name__
             else:
                 seen.answer = completion.answer
@@ -375,7 +378,7 @@ def recorded(page: str) -> dict[str, dict[str, str]]:
 
 def main() -> int:
     """Print or write the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.replies", description="Malformed replies, side by side.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.replies", description="Malformed replies.")
     parser.add_argument("--write", action="store_true", help="measure smolagents' agents, and write docs/agents.md")
     write = parser.parse_args().write
     columns = {column: our_column(column) for column in COLUMNS[:2]}
