@@ -123,11 +123,23 @@ def test_the_worked_run_with_numbers() -> None:
         ("[1, 2]", [1, 2], "[1, 2]"),
         ("null", None, "null"),
         ("nine apples", "nine apples", "nine apples"),
+        ("34 apples", "34 apples", "34 apples"),
     ],
 )
 def test_both_forms_of_the_final_answer(written: str, answer: Any, response: str) -> None:
     completion = agent([f"Thought: t\nAction: final_answer\nAction Input: {written}"]).run("q")
     assert (completion.answer, completion.response) == (answer, response)
+
+
+def test_a_tool_without_parameters_may_have_an_empty_input() -> None:
+    def now() -> str:
+        return "noon"
+
+    completion = agent(["Action: now\nAction Input:", act("now", {}), act("now", None), done(1)], (now,)).run("q")
+    assert observed(completion)[:2] == ["noon", "noon"]
+    assert "the input is null" in str(completion.steps[2].observation)
+    empty = agent(["Action: final_answer\nAction Input:", done(1)]).run("q")
+    assert "the input is no JSON" in str(empty.steps[0].observation)
 
 
 def test_a_broken_json_answer_is_an_observation_and_no_answer() -> None:
@@ -518,6 +530,7 @@ def test_of_several_native_calls_the_first_is_run() -> None:
         (native(call("add_numbers", "{'a': 1, oops")), "the input is no JSON"),
         (native(call("nothing", {})), "there is no tool"),
         (native(call("add_numbers", "")), "missing a required argument"),
+        (native(call("final_answer", "")), "the input is no JSON"),
         ("I am not sure.", "there was no action"),
     ],
 )

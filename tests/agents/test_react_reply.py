@@ -65,6 +65,10 @@ def test_an_input_that_is_no_json_is_kept_as_text() -> None:
     assert step.text == "one and two"
     assert step.kept == "Thought: t\nAction: add\nAction Input: one and two"
     assert step.notes
+    for prose in ("[1] is the source", "34 apples", '"a" and "b"'):
+        assert read(f"Action: final_answer\nAction Input: {prose}").arguments is NOTHING
+    assert read('Action: add\nAction Input: {"a": 1} as asked').arguments == {"a": 1}
+    assert read("Action: now\nAction Input:").arguments is NOTHING
     late = read('Action: add\nAction Input: the arguments are {"a": 1}')
     assert late.arguments is NOTHING, "JSON in the middle of prose is not guessed at"
 

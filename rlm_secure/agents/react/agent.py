@@ -269,8 +269,10 @@ class _ReActRun:
         if not calls:
             return read(completion.text), None
         call = calls[0]
-        found = first_json(call.arguments) if call.arguments.strip() else None
-        value = found.value if found is not None else {} if not call.arguments.strip() else NOTHING
+        # A call without arguments has none, but an answer that is not there is no answer.
+        written = call.arguments.strip() or ("" if call.name == FINAL else "{}")
+        found = first_json(written)
+        value = NOTHING if found is None else found.value
         notes = ("only the first call was run: make one call in a reply",) if len(calls) > 1 else ()
         text = completion.text.strip()
         return Step(text, text, call.name, value, call.arguments, notes=notes), call
@@ -278,9 +280,9 @@ class _ReActRun:
     def act(self, step: Step) -> str:
         """The observation of the step's call. Raises FinalAnswerCalled, CallRefused and CallFailed."""
         assert step.action is not None
-        given = step.arguments
+        given = {} if step.arguments is NOTHING and not step.text and step.action != FINAL else step.arguments
         if given is NOTHING:
-            if step.action != FINAL or not step.text or step.text[0] in '{["':
+            if step.action != FINAL or step.text[:1] in ("", "{", "[", '"'):
                 Gate(self.run.policy, tools=frozenset(self.agent.tools)).tool(step.action).require(CallRefused)
                 raise CallFailed(
                     f"{step.action}: the input is no JSON; write the arguments as one JSON object, with double quotes"

@@ -62,7 +62,8 @@ def read(reply: str) -> Step:
     begin = _FENCE.match(text, input_after)
     assert begin is not None  # it matches the empty text
     found = first_json(text, at=begin.end())
-    if found is None or found.begin != begin.end():
+    # `[1] is the source` and `34 apples` are text; behind an object, text is what the model should not have written.
+    if found is None or found.begin != begin.end() or not (isinstance(found.value, dict) or _ends(text, found.end)):
         until = next((start for _, start, _ in labels[action + 2 :]), len(text))
         raw = text[input_after:until].strip().strip("`").strip()
         notes = _notes(text[until:], labels[action + 2 :])
@@ -71,6 +72,12 @@ def read(reply: str) -> Step:
     later = [each for each in labels[action + 2 :] if each[1] >= found.end]
     kept = text[: found.end].rstrip() + ("\n```" if "```" in text[input_after : begin.end()] else "")
     return Step(thought, kept, name, found.value, notes=_notes(rest, later))
+
+
+def _ends(text: str, at: int) -> bool:
+    """Whether nothing else is on the line."""
+    end = text.find("\n", at)
+    return not text[at : len(text) if end < 0 else end].strip("` \t\r")
 
 
 def _without_action(text: str, labels: list[tuple[str, int, int]], invented: int | None) -> Step:
@@ -104,7 +111,8 @@ def _notes(rest: str, labels: list[tuple[str, int, int]]) -> tuple[str, ...]:
 
 def _name(text: str) -> str:
     """The name of an action, without the quotes and brackets that models put around it."""
-    return text.strip().strip("`*\"'[]<>").strip()[:_NAME]
+    name = text.strip().strip("`*\"'").strip()
+    return (name[1:-1] if name[:1] + name[-1:] in ("[]", "<>") else name).strip()[:_NAME]
 
 
 def _thought(text: str) -> str:
