@@ -425,6 +425,16 @@ class AnswerInvalidError(RLMSecureError):
         self.partial_answer = partial_answer
 
 
+class NoFinalAnswerError(RLMSecureError):
+    """An agent's steps are used up, and its model gave no final answer. `partial_answer` is its last reply."""
+
+    for_cells = True
+
+    def __init__(self, message: str, partial_answer: str | None = None) -> None:
+        super().__init__(message)
+        self.partial_answer = partial_answer
+
+
 def told_to_cells(error: BaseException) -> str:
     """What a cell may read of `error`: the message of a class that is `for_cells`, else the type alone."""
     return str(error) if isinstance(error, RLMSecureError) and error.for_cells else type(error).__name__

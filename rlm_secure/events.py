@@ -59,7 +59,8 @@ class TurnCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalled(Event):
-    """One call of a model ended. `purpose` is "turn", "answer", "summary", "llm_query" or "rlm_query"."""
+    """One call of a model ended. `purpose` is "turn", "answer", "summary", "llm_query", "rlm_query", or the stage of an
+    agent that asked."""
 
     model: str
     purpose: str
@@ -98,6 +99,25 @@ class CellCompleted(Event):
     number: int
     index: int
     block: CodeBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageStarted(Event):
+    """Turn `number` of an agent serves the named stage (plan_code, repl_repair, ...); `reason` says why it is made."""
+
+    number: int
+    stage: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled(Event):
+    """A tool that an agent's model called in turn `number` has ended; `error` is what the model reads of a failure."""
+
+    number: int
+    tool: str
+    seconds: float
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +187,8 @@ class AnswerRejected(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerReady(Event):
-    """The run has its answer. `source` is "cell", "text" (FINAL and FINAL_VAR) or "default"."""
+    """The run has its answer. `source` is "cell", "text" (FINAL and FINAL_VAR), "default", "tool" (an agent's
+    final_answer) or "result" (a pipeline's result_text)."""
 
     answer: str
     source: str

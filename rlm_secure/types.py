@@ -542,24 +542,58 @@ class CodeBlock:
 
 
 @dataclass
+class Action:
+    """One tool call, or one check, of an agent's turn: its `input` as JSON-safe data, and what came of it as text.
+
+    `error` is what the model is told of its failure; None where it succeeded.
+    """
+
+    name: str
+    input: Any
+    output: str
+    error: str | None = None
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form; `error` only where there is one."""
+        known = {
+            "name": self.name,
+            "input": json_safe(self.input, nodes=UNBOUNDED, text=UNBOUNDED),
+            "output": self.output,
+            "seconds": json_safe(self.seconds),
+        }
+        return known if self.error is None else {**known, "error": self.error}
+
+
+@dataclass
 class RLMIteration:
-    """One turn: the messages that the model saw, its reply, its cells, and the answer if there was one."""
+    """One turn: the messages that the model saw, its reply, its cells, and the answer if there was one.
+
+    `label` and `actions` are those of agents: what the turn is for, and its tool calls and checks.
+    """
 
     prompt: str | dict[Any, Any] | list[Any]
     response: str
     code_blocks: list[CodeBlock]
     final_answer: str | None = None
     iteration_time: float | None = None
+    label: str | None = None
+    actions: list[Action] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe form; `final_answer` is null where there is none, never absent."""
-        return {
+        """JSON-safe form; `final_answer` is null where there is none, `label` and `actions` are absent."""
+        known: dict[str, Any] = {
             "prompt": json_safe(self.prompt, nodes=UNBOUNDED, text=UNBOUNDED),
             "response": self.response,
             "code_blocks": [block.to_dict() for block in self.code_blocks],
             "final_answer": self.final_answer,
             "iteration_time": json_safe(self.iteration_time),
         }
+        if self.label is not None:
+            known["label"] = self.label
+        if self.actions:
+            known["actions"] = [each.to_dict() for each in self.actions]
+        return known
 
 
 @dataclass

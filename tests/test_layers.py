@@ -334,7 +334,7 @@ def upward_guest_imports(path: str, source: str) -> list[str]:
 RLM_LAYERS: tuple[tuple[str, ...], ...] = (
     ("answers", "budget", "deltas", "parsing", "prompts", "slots"),
     ("compaction", "config", "tree"),
-    ("batch", "children", "handler"),
+    ("assembly", "batch", "children", "handler"),
     ("completion",),
     ("rlm",),
 )

@@ -16,7 +16,7 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
@@ -24,6 +24,7 @@ from rlm_secure.causes import local_cause
 from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.failures import provider_error
 from rlm_secure.clients.media import text_of
+from rlm_secure.clients.tool_calls import ToolCall, ToolSpec, calls_in, offered_text
 from rlm_secure.errors import ProviderError, RLMSecureError
 from rlm_secure.types import ModelUsageSummary, UsageSummary, encodable
 
@@ -52,14 +53,24 @@ _MOST_TOKENS_OF_A_CALL = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One reply of a model. `usage` counts this call only. Lone surrogates in the text are made encodable."""
+    """One reply of a model. `usage` counts this call only. Lone surrogates in the text are made encodable.
+
+    `tool_calls` are those of tools that the call offered; with them, the text may be empty.
+    """
 
     text: str
     model: str
     usage: ModelUsageSummary
+    tool_calls: tuple[ToolCall, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", encodable(self.text))
+
+    @property
+    def size(self) -> int:
+        """Bytes of the text and of the tool calls, their ids included."""
+        called = [text for each in self.tool_calls for text in (each.id, *each.texts)]
+        return sum(len(text.encode()) for text in (self.text, *called))
 
 
 class Tally:
@@ -131,9 +142,11 @@ class Client(BaseLM):
     `retries` is how often a failed call may be repeated, within the one `timeout` of the call. `reply_bytes` limits
     the text of a reply, in bytes: a larger reply is refused while it is received. `billing` says where the cost of a
     call comes from: the provider ("reported"), nowhere since it is free ("none"), or the price table ("table").
+    `native_tools` says whether the provider has tool calls of its own, for acall().
     """
 
     vendor: ClassVar[str]
+    native_tools: bool = False
     reply_bytes: int = DEFAULT_REPLY_BYTES
     billing: Literal["reported", "none", "table"] = "table"
 
@@ -171,6 +184,18 @@ class Client(BaseLM):
         completion = await self.acomplete(prompt, model=model, timeout=timeout)
         on_text(0, completion.text)
         return completion
+
+    async def acall(
+        self, prompt: Prompt, tools: Sequence[ToolSpec], *, model: str | None = None, timeout: float | None = None
+    ) -> Completion:
+        """As acomplete(), with `tools` that the model may call. Raises ProviderError unless `native_tools` is true.
+
+        A prompt may hold earlier calls and their results, in the form of rlm_secure.clients.tool_calls.
+        """
+        del prompt, tools, model, timeout
+        raise ProviderError(
+            f"the {self.vendor} client has no tool calls of its own; pass native_tools=False: calls are made in text"
+        )
 
     def completion(self, prompt: Prompt, model: str | None = None) -> str:
         """The model's reply to `prompt`. `model` overrides the client's own for this call."""
@@ -218,7 +243,7 @@ class SDKClient(Client):
     """A provider used through its SDK. Subclasses implement `_send` and `_asend`, which make one attempt.
 
     This class provides what all of them share: one deadline for all attempts, a limit on the reply's bytes, retries,
-    and errors that contain none of the provider's text.
+    and errors that contain none of the provider's text. Where `native_tools` is true, an attempt offers `call.tools`.
     """
 
     def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
@@ -227,7 +252,7 @@ class SDKClient(Client):
         with call.running():
             for attempt in itertools.count():
                 try:
-                    return self._counted(self._send(messages, name, call.wait()), call)
+                    return self._counted(self._send(messages, name, call), call)
                 except Exception as error:  # noqa: BLE001  the text of any SDK error may contain a key
                     pause, failure = self._pause(error, call, attempt)
                 if failure is not None:
@@ -247,6 +272,16 @@ class SDKClient(Client):
         call.on_text = on_text
         return await self._awaited(prompt, model, call)
 
+    async def acall(
+        self, prompt: Prompt, tools: Sequence[ToolSpec], *, model: str | None = None, timeout: float | None = None
+    ) -> Completion:
+        """As acomplete(), with `tools` that the model may call. See Client.acall."""
+        if not self.native_tools:
+            return await super().acall(prompt, tools, model=model, timeout=timeout)
+        call = self._call(timeout)
+        call.tools = tuple(tools)
+        return await self._awaited(prompt, model, call)
+
     async def _awaited(self, prompt: Prompt, model: str | None, call: ModelCall) -> Completion:
         messages, name = as_messages(prompt), self.name_of(model)
         try:
@@ -255,7 +290,7 @@ class SDKClient(Client):
                     for attempt in itertools.count():
                         try:
                             if not call.streams:
-                                return self._counted(await self._asend(messages, name, call.wait()), call)
+                                return self._counted(await self._asend(messages, name, call), call)
                             call.begin_text()
                             return self._counted(await self._astream(messages, name, call), call)
                         except Exception as error:  # noqa: BLE001  as above
@@ -272,8 +307,13 @@ class SDKClient(Client):
         return ModelCall(self.vendor, self.seconds_of(timeout), self.reply_bytes)
 
     def _counted(self, completion: Completion, call: ModelCall) -> Completion:
-        """Count the usage and return the completion. Raises ProviderError if parsing it went past the deadline."""
+        """Count the usage and return the completion. Raises ProviderError if parsing it went past the deadline.
+
+        Also for tool calls that are too large with the text: the text alone is measured by the gate.
+        """
         self.tally.add(completion.model, completion.usage)
+        if completion.tool_calls and completion.size > call.reply_bytes:
+            raise call.too_large()
         call.wait()
         return completion
 
@@ -296,16 +336,16 @@ class SDKClient(Client):
         return pause, None
 
     @abstractmethod
-    def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        """Make one attempt within `seconds`, without retries of its own."""
+    def _send(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
+        """Make one attempt within `call.wait()` seconds, without retries of its own."""
 
     @abstractmethod
-    async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+    async def _asend(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
         """As _send(), on the running event loop."""
 
     async def _astream(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
         """As _asend(), with `call.say()` for each piece of text. By default, one piece."""
-        completion = await self._asend(messages, model, call.wait())
+        completion = await self._asend(messages, model, call)
         call.say(completion.text)
         return completion
 
@@ -422,10 +462,17 @@ async def in_thread(call: Callable[[], T]) -> T:
 
 
 def as_messages(prompt: object) -> list[dict[str, Any]]:
-    """`prompt` as chat messages, new dicts each time, with lone surrogates made encodable."""
+    """`prompt` as chat messages, new dicts each time, with lone surrogates made encodable.
+
+    Raises ValueError for anything else, and for tool calls that are not in the form of rlm_secure.clients.tool_calls.
+    """
     if isinstance(prompt, str):
         return [{"role": "user", "content": encodable(prompt)}]
     if isinstance(prompt, list) and all(isinstance(item, dict) and "role" in item for item in prompt):
+        for message in prompt:
+            calls_in(message)
+            if message["role"] == "tool" and not isinstance(message.get("tool_call_id"), str):
+                raise ValueError("Invalid message of a tool: it has no tool_call_id")
         return [{key: encodable(value) for key, value in message.items()} for message in prompt]
     raise ValueError(f"Invalid prompt type: {type(prompt)}")
 
@@ -436,8 +483,21 @@ def estimated_tokens(text: str) -> int:
 
 
 def prompt_text(messages: list[dict[str, Any]]) -> str:
-    """All text of `messages`, for counting."""
-    return "\n".join(text_of(message.get("content")) for message in messages)
+    """All text of `messages`, for counting: their contents, and the names and arguments of tool calls."""
+    return "\n".join(message_text(message) for message in messages)
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """The text of one message, for counting. Raises ValueError as as_messages() does."""
+    return "\n".join((text_of(message.get("content")), *(text for each in calls_in(message) for text in each.texts)))
+
+
+def estimated_usage(
+    messages: list[dict[str, Any]], call: ModelCall, text: str, calls: Sequence[ToolCall] = ()
+) -> ModelUsageSummary:
+    """The usage of one call where the provider reports none: of `messages` and tools, and of a text and tool calls."""
+    written = text + "".join(part for each in calls for part in each.texts)
+    return call_usage(estimated_tokens(prompt_text(messages) + offered_text(call.tools)), estimated_tokens(written))
 
 
 def call_usage(input_tokens: Any, output_tokens: Any, cost: Any = None) -> ModelUsageSummary:

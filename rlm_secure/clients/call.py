@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
+from rlm_secure.clients.tool_calls import ToolSpec
 from rlm_secure.errors import ProviderError
 
 _KIB: Final = 1024
@@ -41,6 +42,7 @@ class ModelCall:
 
     With `on_text`, the reply is asked for as a stream: it gets the number of each piece of text, from 0, and the piece.
     An attempt after one that failed begins at 0 again. `ended` says that the stream's end mark has arrived.
+    `tools` are those that the model is offered.
     """
 
     def __init__(self, vendor: str, seconds: float, reply_bytes: int, limit: str = "lm.reply_bytes") -> None:
@@ -55,6 +57,7 @@ class ModelCall:
         self._deadline = time.monotonic() + seconds
         self._room = 0
         self._pieces = 0
+        self.tools: tuple[ToolSpec, ...] = ()
         self.on_text: Callable[[int, str], None] | None = None
         self.ended = False
         self._text = io.StringIO()

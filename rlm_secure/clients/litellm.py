@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call_usage, estimated_tokens, prompt_text
+from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call_usage, estimated_usage
 from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.openai import reported_cost
+from rlm_secure.clients.tool_calls import ToolCall, functions_called, functions_offered
 from rlm_secure.clients.transport import bind_library
 from rlm_secure.errors import MissingExtra, ProviderError
 
@@ -30,6 +31,7 @@ class LiteLLMClient(SDKClient):
     """Any model that litellm knows, as "provider/model". `sampling_args` and other keywords go into every request."""
 
     vendor: ClassVar[str] = "litellm"
+    native_tools = True
 
     def __init__(
         self,
@@ -54,14 +56,15 @@ class LiteLLMClient(SDKClient):
         limit = "lm.reply_bytes" if most == self.reply_bytes else "what litellm is given"
         return ModelCall(self.vendor, self.seconds_of(timeout), most, limit)
 
-    def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        return _read(self._litellm.completion(**self._request(messages, model, seconds)), messages, model)
+    def _send(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
+        return _read(self._litellm.completion(**self._request(messages, model, call)), messages, model, call)
 
-    async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        return _read(await self._litellm.acompletion(**self._request(messages, model, seconds)), messages, model)
+    async def _asend(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
+        response = await self._litellm.acompletion(**self._request(messages, model, call))
+        return _read(response, messages, model, call)
 
     async def _astream(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
-        request = {**self._request(messages, model, call.wait()), "stream": True}
+        request = {**self._request(messages, model, call), "stream": True}
         request["stream_options"] = {"include_usage": True}
         usage, finished = None, False
         async for chunk in await self._litellm.acompletion(**request):
@@ -70,11 +73,12 @@ class LiteLLMClient(SDKClient):
                 call.say(choice.delta.content or "")
                 finished = finished or choice.finish_reason is not None
         text = call.text(finished=finished)
-        return _counted(text, usage, None if usage is None else reported_cost(usage), messages, model)
+        return _counted(text, usage, None if usage is None else reported_cost(usage), messages, model, call)
 
-    def _request(self, messages: list[dict[str, Any]], model: str, seconds: float) -> dict[str, Any]:
-        limits = {"timeout": seconds, "max_retries": 0}  # only SDKClient retries
-        return {**self.kwargs, **self.sampling_args, **limits, "model": model, "messages": messages}
+    def _request(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> dict[str, Any]:
+        limits = {"timeout": call.wait(), "max_retries": 0}  # only SDKClient retries
+        asked = {"model": model, "messages": messages, **functions_offered(call.tools)}
+        return {**self.kwargs, **self.sampling_args, **limits, **asked}
 
 
 @contextmanager
@@ -92,7 +96,7 @@ def _quietly() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _read(response: Any, messages: list[dict[str, Any]], model: str) -> Completion:
+def _read(response: Any, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
     choices = getattr(response, "choices", None)
     if not choices:
         raise ProviderError("the litellm call was answered without a choice; check model_name")
@@ -100,10 +104,21 @@ def _read(response: Any, messages: list[dict[str, Any]], model: str) -> Completi
     usage = getattr(response, "usage", None)
     hidden = getattr(response, "_hidden_params", None) or {}
     cost = None if usage is None else reported_cost(usage) or hidden.get("response_cost")
-    return _counted(text, usage, cost, messages, model)
+    calls = functions_called("litellm", getattr(choices[0].message, "tool_calls", None)) if call.tools else ()
+    return _counted(text, usage, cost, messages, model, call, calls)
 
 
-def _counted(text: str, usage: Any, cost: Any, messages: list[dict[str, Any]], model: str) -> Completion:
+def _counted(
+    text: str,
+    usage: Any,
+    cost: Any,
+    messages: list[dict[str, Any]],
+    model: str,
+    call: ModelCall,
+    calls: tuple[ToolCall, ...] = (),
+) -> Completion:
     if usage is None:
-        return Completion(text, model, call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text)))
-    return Completion(text, model, call_usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cost))
+        counted = estimated_usage(messages, call, text, calls)
+    else:
+        counted = call_usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cost)
+    return Completion(text, model, counted, calls)

@@ -12,12 +12,12 @@ from rlm_secure.clients.base import (
     Completion,
     SDKClient,
     call_usage,
-    estimated_tokens,
+    estimated_usage,
     in_thread,
-    prompt_text,
 )
 from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.connections import Connections
+from rlm_secure.clients.tool_calls import ToolCall, functions_called, functions_offered
 from rlm_secure.errors import MissingKey, ProviderError
 
 OPENROUTER = "https://openrouter.ai/api/v1"
@@ -43,6 +43,7 @@ class OpenAIClient(SDKClient):
     """
 
     vendor: ClassVar[str] = "OpenAI"
+    native_tools = True
 
     def __init__(
         self,
@@ -80,17 +81,17 @@ class OpenAIClient(SDKClient):
         """Close the connections of the running event loop. See Client.aclose."""
         await self._connections.aclose()
 
-    def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+    def _send(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
         sdk = self._connections.for_threads(self._sdk()[0])
-        response = sdk.chat.completions.create(timeout=seconds, **self._request(messages, model))
-        return self._read(response, messages, model)
+        request = {**self._request(messages, model), **functions_offered(call.tools)}
+        return self._read(sdk.chat.completions.create(timeout=call.wait(), **request), messages, model, call)
 
-    async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+    async def _asend(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
         if "http_client" in self.kwargs:  # the user's own, and blocking
-            return await in_thread(lambda: self._send(messages, model, seconds))
+            return await in_thread(lambda: self._send(messages, model, call))
         sdk = self._connections.for_loop(self._sdk()[1])
-        response = await sdk.chat.completions.create(timeout=seconds, **self._request(messages, model))
-        return self._read(response, messages, model)
+        request = {**self._request(messages, model), **functions_offered(call.tools)}
+        return self._read(await sdk.chat.completions.create(timeout=call.wait(), **request), messages, model, call)
 
     async def _astream(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
         if "http_client" in self.kwargs:
@@ -104,7 +105,7 @@ class OpenAIClient(SDKClient):
                 for choice in _first(chunk):
                     call.say(_said(choice))
                     finished = finished or choice.finish_reason is not None
-        return self._completion(call.text(finished=finished), usage, messages, model)
+        return self._completion(call.text(finished=finished), usage, messages, model, call)
 
     @property
     def _usage_of_a_stream(self) -> dict[str, Any]:
@@ -128,7 +129,7 @@ class OpenAIClient(SDKClient):
             request["extra_body"] = extra
         return request
 
-    def _read(self, response: Any, messages: list[dict[str, Any]], model: str) -> Completion:
+    def _read(self, response: Any, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
         choices = getattr(response, "choices", None)
         if not choices:
             raise ProviderError(f"the {self.vendor} call was answered without a choice; check base_url")
@@ -136,16 +137,25 @@ class OpenAIClient(SDKClient):
         text = message.content or getattr(message, "refusal", None) or ""
         if not isinstance(text, str):
             raise ProviderError(f"the {self.vendor} call was answered with {type(text).__name__}, not text")
-        return self._completion(text, getattr(response, "usage", None), messages, model)
+        calls = functions_called(self.vendor, getattr(message, "tool_calls", None)) if call.tools else ()
+        return self._completion(text, getattr(response, "usage", None), messages, model, call, calls)
 
-    def _completion(self, text: str, usage: Any, messages: list[dict[str, Any]], model: str) -> Completion:
+    def _completion(
+        self,
+        text: str,
+        usage: Any,
+        messages: list[dict[str, Any]],
+        model: str,
+        call: ModelCall,
+        calls: tuple[ToolCall, ...] = (),
+    ) -> Completion:
         if usage is None:
-            counted = call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text))
+            counted = estimated_usage(messages, call, text, calls)
         else:
             counted = call_usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, reported_cost(usage))
             if self._asks_for_cost and counted.total_cost is None and _is_free(usage):
                 counted.total_cost = 0.0
-        return Completion(text, model, counted)
+        return Completion(text, model, counted, calls)
 
 
 def _first(chunk: Any) -> list[Any]:

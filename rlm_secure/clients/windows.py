@@ -17,8 +17,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from rlm_secure.clients.base import Prompt
-from rlm_secure.clients.media import text_of
+from rlm_secure.clients.base import Prompt, message_text
 from rlm_secure.clients.prices import SNAPSHOT
 
 _PROVIDERS: Final = frozenset(
@@ -110,4 +109,4 @@ def fewest_tokens(prompt: Prompt) -> int:
 def _texts(prompt: Prompt) -> list[str]:
     if isinstance(prompt, str):
         return [prompt]
-    return [text_of(message.get("content")) for message in prompt]
+    return [message_text(message) for message in prompt]

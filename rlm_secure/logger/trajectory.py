@@ -21,7 +21,16 @@ from rlm_secure.errors import LogError
 from rlm_secure.logger.file import LogFile
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy.model import Data
-from rlm_secure.types import CodeBlock, RLMChatCompletion, RLMIteration, RLMMetadata, held_bytes, json_safe, not_kept
+from rlm_secure.types import (
+    Action,
+    CodeBlock,
+    RLMChatCompletion,
+    RLMIteration,
+    RLMMetadata,
+    held_bytes,
+    json_safe,
+    not_kept,
+)
 
 _log = logging.getLogger("rlm_secure")
 
@@ -176,7 +185,12 @@ class RLMLogger:
             "code_blocks": [self._block(block) for block in iteration.code_blocks],
             "final_answer": self._said(iteration.final_answer),
             "iteration_time": json_safe(iteration.iteration_time),
+            **({} if iteration.label is None else {"label": self._said(iteration.label)}),
+            **({"actions": [self._action(each) for each in iteration.actions]} if iteration.actions else {}),
         }
+
+    def _action(self, action: Action) -> dict[str, Any]:
+        return {name: self._said(value) for name, value in action.to_dict().items()}
 
     def clear_iterations(self) -> None:
         """Forget the turns in memory; the next one is number 1 again. The file keeps everything."""

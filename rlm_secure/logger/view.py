@@ -145,7 +145,9 @@ def _settings(entry: Mapping[str, Any]) -> str:
 
 def _turn(entry: Mapping[str, Any], seen: Sequence[Any], depth: int) -> str:
     prompt = entry.get("prompt")
-    parts = [f"<p><b>Turn {_escaped(_shown(entry.get('iteration')))}</b>{_seconds(entry.get('iteration_time'))}</p>"]
+    label = f" · {_escaped(_shown(entry['label']))}" if entry.get("label") is not None else ""
+    number = _escaped(_shown(entry.get("iteration")))
+    parts = [f"<p><b>Turn {number}{label}</b>{_seconds(entry.get('iteration_time'))}</p>"]
     if isinstance(prompt, list):
         old = _common(prompt, seen)
         if old:
@@ -155,9 +157,18 @@ def _turn(entry: Mapping[str, Any], seen: Sequence[Any], depth: int) -> str:
         parts.append(_folded("prompt", prompt))
     parts.append(_open("reply", _pre(entry.get("response"))))
     parts += [_cell(block, number, depth) for number, block in enumerate(_list(entry.get("code_blocks")), 1)]
+    parts += [_action(action) for action in _list(entry.get("actions"))]
     if entry.get("final_answer") is not None:
         parts.append(_open("answer", _pre(entry["final_answer"], "answer")))
     return f'<div class="turn">{"".join(parts)}</div>'
+
+
+def _action(action: Any) -> str:
+    """A tool call, or a check, of an agent's turn."""
+    action = action if isinstance(action, dict) else {}
+    parts = [_pre(action.get("input"), "code")]
+    parts += [_pre(action[name], style) for name, style in (("output", ""), ("error", "error")) if action.get(name)]
+    return _open(f"action {_shown(action.get('name'))}", "".join(parts), action.get("seconds"))
 
 
 def _message(message: Any) -> str:

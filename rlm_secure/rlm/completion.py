@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
@@ -40,6 +40,7 @@ from rlm_secure.events import (
 from rlm_secure.inert import inert_line
 from rlm_secure.logger import RLMLogger
 from rlm_secure.policy import Gate
+from rlm_secure.policy.model import Data
 from rlm_secure.rlm.budget import Meter
 from rlm_secure.rlm.compaction import compacted, history_entries, should_compact, summary_request
 from rlm_secure.rlm.config import RunConfig
@@ -63,6 +64,7 @@ from rlm_secure.types import (
     REPLResult,
     RLMChatCompletion,
     RLMIteration,
+    RLMMetadata,
     held_bytes,
 )
 
@@ -395,26 +397,36 @@ class Run:
         self.tree.emit(TurnCompleted(depth=self.config.depth, number=number, seconds=seconds, error=error))
 
 
-def log_of(config: RunConfig, lock: Lock, stack: ExitStack, tree: Tree) -> RLMLogger | None:
-    """The logger of one completion: the RLM's own, or a fresh one while another completion holds its `lock`.
+def log_of(
+    log: RLMLogger | None,
+    lock: Lock,
+    stack: ExitStack,
+    tree: Tree,
+    *,
+    data: Data,
+    metadata: RLMMetadata,
+    withhold: Iterable[str] = (),
+    depth: int = 0,
+) -> RLMLogger | None:
+    """The logger of one run: `log` itself, or a fresh one while another run holds its `lock`. It logs no more than
+    `data` allows, and no value of the variables in `withhold`.
 
     Raises LogError if its file cannot be written and the policy requires a log.
     """
-    if config.logger is None:
+    if log is None:
         return None
-    log = config.logger
     if lock.acquire(blocking=False):
         stack.callback(lock.release)
     else:
         log = log.fresh(on_disk=True)
-    log.restrict(config.policy.data, withhold=config.custom_tools)
+    log.restrict(data, withhold=withhold)
     log.begin_run(
         keep=tree.records.take,
         seconds_left=lambda: tree.ledger.seconds_left,
-        notice=lambda message: tree.notice(config.depth, "log", message),
+        notice=lambda message: tree.notice(depth, "log", message),
     )
     stack.callback(log.end_run)
-    log.log_metadata(config.metadata)
+    log.log_metadata(metadata)
     return log
 
 

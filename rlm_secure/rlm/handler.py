@@ -7,6 +7,7 @@ the object that an environment calls with a decoded `Call`, so there is no port 
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from rlm_secure.broker.protocol import Call
 from rlm_secure.clients.base import Client, Completion, InThread, OnText, Prompt, Tally, adapt, prompt_text
 from rlm_secure.clients.media import described, media_type, most_tokens, with_media
 from rlm_secure.clients.prices import REPORTED, Price
+from rlm_secure.clients.tool_calls import ToolSpec
 from rlm_secure.clients.windows import fewest_tokens, prompt_characters
 from rlm_secure.decision import Decided
 from rlm_secure.environments import AuditSink
@@ -179,15 +181,19 @@ class LMHandler:
 
     # -- used by the loop ----------------------------------------------------------------------------
 
-    def ask(self, prompt: Prompt, *, model: str | None = None, purpose: str = "turn") -> Completion:
+    def ask(
+        self, prompt: Prompt, *, model: str | None = None, purpose: str = "turn", tools: Sequence[ToolSpec] = ()
+    ) -> Completion:
         """Call the run's own model, reserved and settled in the ledger. Raises what the client or the ledger raise.
+
+        With `tools`, which a client with `native_tools` takes, the reply may have `tool_calls`; it is not streamed.
 
         Raises PromptTooLarge for a prompt that cannot fit into the model's window, and ProviderError for a reply longer
         than lm.reply_bytes: it would be sent again with every turn.
         """
         snapshot = prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
-        deltas = self._deltas(purpose)
-        completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose, deltas))
+        deltas = None if tools else self._deltas(purpose)
+        completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose, deltas, tools))
         if deltas is not None:
             deltas.end()
         decision = self._gate.reply(completion.text)
@@ -351,20 +357,28 @@ class LMHandler:
         return Deltas(tree.emit, purpose, self._gate.policy.data.redact)
 
     async def _metered(
-        self, client: Client, prompt: Prompt, model: str | None, purpose: str, on_text: OnText | None = None
+        self,
+        client: Client,
+        prompt: Prompt,
+        model: str | None,
+        purpose: str,
+        on_text: OnText | None = None,
+        tools: Sequence[ToolSpec] = (),
     ) -> Completion:
         """Call a model: the only place that does. Reserves before, settles after, and notifies the listeners."""
         tree = self._running_tree()
         self._require_fit(prompt, model or client.model_name or "unknown")
         price = self._price(client, model)
         try:
-            async with tree.reserve(_size(prompt), price, client.max_output_tokens) as reservation:
+            async with tree.reserve(_size(prompt) + _tool_bytes(tools), price, client.max_output_tokens) as reservation:
                 seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
                 began = time.monotonic()
                 usage = NO_USAGE
                 error: str | None = "cancelled"
                 try:
-                    if on_text is None:
+                    if tools:
+                        answering = client.acall(prompt, tools, model=model, timeout=seconds)
+                    elif on_text is None:
                         answering = client.acomplete(prompt, model=model, timeout=seconds)
                     else:
                         answering = client.astream(prompt, on_text, model=model, timeout=seconds)
@@ -522,6 +536,11 @@ def _size(prompt: Prompt) -> int:
     """Bytes of a prompt's text, and as many more as its media may have tokens."""
     text, media = (prompt, 0) if isinstance(prompt, str) else (prompt_text(prompt), sum(map(_media_tokens, prompt)))
     return len(text.encode("utf-8", "surrogatepass")) + media
+
+
+def _tool_bytes(tools: Sequence[ToolSpec]) -> int:
+    """Bytes of what a request says of its tools."""
+    return sum(len(json.dumps([each.name, each.description, dict(each.parameters)])) for each in tools)
 
 
 def _media_tokens(message: dict[str, Any]) -> int:

@@ -99,6 +99,17 @@ def find_cells(text: str | None) -> list[str]:
     return [meant[0].code] if meant[0].code else []
 
 
+def python_blocks(text: str | None) -> list[str]:
+    """Every block of Python in a reply, in order; if none is marked as one, those without a mark. None is empty."""
+    text = text or ""
+    cells = list(_cells(text))
+    fences = [fence for fence in _fences(text, cells) if fence.code]
+    blocks = [(fence.start, fence.code) for fence in fences if fence.language in _PYTHON]
+    blocks += [(start, text[begin:end].strip()) for start, begin, end in cells if end >= 0]
+    blocks = blocks or [(fence.start, fence.code) for fence in fences if not fence.language]
+    return [code for _, code in sorted(blocks, key=lambda block: block[0]) if code]
+
+
 def why_nothing_ran(text: str | None) -> str | None:
     """Why a reply of which nothing was run has no cell, as the end of a sentence; None if it has no block at all."""
     text = text or ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
@@ -16,26 +15,26 @@ from pydantic import TypeAdapter
 
 from rlm_secure import documents
 from rlm_secure.clients import get_client, others_with_sampling, with_sampling
-from rlm_secure.clients.base import Client, adapt, in_thread
+from rlm_secure.clients.base import Client, in_thread
 from rlm_secure.clients.prices import Prices
 from rlm_secure.clients.windows import Windows
 from rlm_secure.environments import REPL, AuditSink, get_environment
 from rlm_secure.errors import (
     AuditLogError,
     CancellationError,
-    CellCrashed,
     LogError,
     PromptTooLarge,
     RLMSecureError,
     SessionEnded,
 )
-from rlm_secure.events import Event, Listener, RunCompleted, RunStarted, SandboxTaken
+from rlm_secure.events import Event, Listener, RunCompleted, RunStarted
 from rlm_secure.logger import RLMLogger, VerbosePrinter
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.rlm import batch as _batch
 from rlm_secure.rlm import prompts
 from rlm_secure.rlm.answers import AnswerSchema
-from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger
+from rlm_secure.rlm.assembly import joined, new_tree, opened
+from rlm_secure.rlm.budget import LIMITS
 from rlm_secure.rlm.children import child_of, run_child
 from rlm_secure.rlm.completion import Run, log_of, plain_answer
 from rlm_secure.rlm.config import RunConfig
@@ -47,12 +46,12 @@ from rlm_secure.types import ClientBackend, EnvironmentType, Parsed, QueryMetada
 _log = logging.getLogger("rlm_secure")
 
 #: Errors that end a run and carry its answer so far.
-_ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)
+ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)
 
 #: Seconds between two attempts of close() to take the persistent session's lock from the completions that use it.
 _CLOSE_AGAIN: Final = 0.05
 _CLOSED: Final = "Execution cancelled: its RLM was closed"
-_CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
+CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
 
 
 class RLM(Generic[Parsed]):
@@ -294,21 +293,16 @@ class RLM(Generic[Parsed]):
 
     def _tree(self, *listeners: Listener, streams: bool = False) -> Tree:
         """A new tree of runs, not yet entered."""
-        ledger = Ledger(
-            Allowance.of(
-                self.policy, max_tokens=self.max_tokens, max_budget=self.max_budget, max_timeout=self.max_timeout
-            )
-        )
-        heard = (self.on_event,) if self.on_event is not None else ()
-        return Tree(
-            ledger,
-            concurrency=self.policy.lm.concurrency,
-            children=max(1, min(self.max_concurrent_subcalls, self.policy.lm.concurrency)),
-            listeners=(*heard, *listeners),
-            policy=self.policy,
+        return new_tree(
+            self.policy,
+            max_budget=self.max_budget,
+            max_tokens=self.max_tokens,
+            max_timeout=self.max_timeout,
+            listeners=(self.on_event, *listeners),
             prices=self.prices,
             windows=self.windows,
             whose=self,
+            children=max(1, min(self.max_concurrent_subcalls, self.policy.lm.concurrency)),
             streams=streams,
         )
 
@@ -340,9 +334,9 @@ class RLM(Generic[Parsed]):
             partial = None if run is None else run.partial if completion is None else completion.response
             tree.emit(RunCompleted(depth=self.depth, completion=None, error=type(error).__name__))
             if isinstance(error, KeyboardInterrupt):
-                tree.stop(_CTRL_C)
-                raise CancellationError(partial, _CTRL_C) from None
-            if isinstance(error, (*_ENDS, PromptTooLarge)) and error.partial_answer is None:
+                tree.stop(CTRL_C)
+                raise CancellationError(partial, CTRL_C) from None
+            if isinstance(error, (*ENDS, PromptTooLarge)) and error.partial_answer is None:
                 error.partial_answer = partial
             if isinstance(error, RLMSecureError):
                 self.verbose.print_limit_exceeded(type(error).__name__, str(error))
@@ -360,7 +354,16 @@ class RLM(Generic[Parsed]):
         prompt = self._first_prompt if further else prompt
         facts = QueryMetadata(prompt)
         config = self.config
-        log = log_of(config, self.log_lock, stack, tree)
+        log = log_of(
+            config.logger,
+            self.log_lock,
+            stack,
+            tree,
+            data=config.policy.data,
+            metadata=config.metadata,
+            withhold=config.custom_tools,
+            depth=config.depth,
+        )
         environment = self._session(stack, tree, handler, prompt, further=further)
 
         def reopen(lost: REPL) -> REPL:
@@ -394,15 +397,8 @@ class RLM(Generic[Parsed]):
         return RunConfig(**{each.name: getattr(self, each.name) for each in fields(RunConfig)})
 
     def _client(self, backend: str, kwargs: Mapping[str, Any], tree: Tree, parent: Client | None) -> Client:
-        client = adapt(get_client(backend, dict(kwargs)))
-        client.model_name = client.model_name or kwargs.get("model_name")
-        client.retries = min(client.retries, self.policy.lm.retries)
-        client.reply_bytes = self.policy.lm.reply_bytes
-        if parent is not None:
-            client.inherit(parent)
-        tree.expect_price(self.depth, client)
-        tree.adopt(client)
-        return client
+        client = get_client(backend, dict(kwargs))
+        return joined(tree, self.policy, client, kwargs.get("model_name"), depth=self.depth, parent=parent)
 
     def _handler(self, tree: Tree, gate: Gate, parent: Client | None) -> LMHandler:
         """Create the handler for the cells of one completion, with its clients and a function to start children."""
@@ -471,29 +467,9 @@ class RLM(Generic[Parsed]):
         }
         if not self.persistent:  # a persistent session outlives its tree
             options["reservation"] = tree.sandboxes.reserve(below=max(0, self.max_depth - 1 - self.depth))
-        return self._opened(tree, options)
-
-    def _opened(self, tree: Tree, options: dict[str, Any]) -> REPL:
-        """Open the environment with these options; retry once if its sandbox is lost before the first cell."""
-        began = time.monotonic()
-        try:
-            environment = get_environment(self.environment_type, options)
-        except (SessionEnded, CellCrashed) as lost:
-            if isinstance(lost, CellCrashed) and lost.wall != "container":
-                raise
-            _log.warning("a session is opened once more: %s", lost)
-            environment = get_environment(self.environment_type, options)
-        try:
-            for name, data in self.files.items():
-                environment.files[name] = data
-        except BaseException:  # Ctrl-C as well: the session must not outlive it
-            environment.cleanup()
-            raise
-        details = environment.report.details
-        if isinstance(sandbox := details.get("sandbox"), str):
-            seconds, reused = time.monotonic() - began, bool(details.get("reused"))
-            tree.emit(SandboxTaken(depth=self.depth, sandbox=sandbox, reused=reused, seconds=seconds))
-        return environment
+        return opened(
+            tree, lambda: get_environment(self.environment_type, options), depth=self.depth, files=self.files
+        )
 
     # -- children ------------------------------------------------------------------------------------
 

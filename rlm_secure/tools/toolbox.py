@@ -143,13 +143,20 @@ class Toolbox:
     """The host functions that the cells of one session may call, in any environment.
 
     A function may be a coroutine function. Whatever it returns or raises, a call returns a JSON value or raises
-    CallFailed.
+    CallFailed; only exceptions of the classes in `through` pass as they are.
     """
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any]], policy: Policy) -> None:
+    def __init__(
+        self,
+        functions: Mapping[str, Callable[..., Any]],
+        policy: Policy,
+        *,
+        through: tuple[type[BaseException], ...] = (),
+    ) -> None:
         self._tools = {name: HostTool(name, function) for name, function in functions.items()}
         self._gate = Gate(policy, tools=frozenset(self._tools))
         self._limit = policy.lm.reply_bytes
+        self._through = through
 
     def __getitem__(self, name: str) -> HostTool:
         return self._tools[name]
@@ -161,6 +168,8 @@ class Toolbox:
         try:
             positional, named = self._arguments(tool, args, kwargs)
             return self._result(tool, _run(tool.function, positional, named))
+        except self._through:
+            raise
         except (ToolError, CallFailed) as told:
             if isinstance(told, CallRefused):
                 raise

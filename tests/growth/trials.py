@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from rlm_secure import tagged, untrusted_json
+from rlm_secure.agents import replies
 from rlm_secure.audit.finding import Unreadable
 from rlm_secure.audit.read import code, container, dockerfile, document, packages, trajectory
+from rlm_secure.clients.tool_calls import ToolCall
 from rlm_secure.environments.cloud import lease as _lease
-from rlm_secure.errors import AuditLogError, PolicyError
+from rlm_secure.errors import AuditLogError, PolicyError, ProviderError
 from rlm_secure.guest import wire
 from rlm_secure.inert import inert, inert_for_model
 from rlm_secure.logger import audit_log, view
@@ -101,6 +103,7 @@ JSON: dict[str, Make] = {
     "a text without an end": _bytes(b"x", b'{"a":"'),
 }
 
+
 def _alike(depth: int, number: int = 0) -> bytes:
     """Sets in sets, of which those of a level have equal hashes."""
     if not depth:
@@ -126,7 +129,8 @@ TAGGED: dict[str, Make] = {
         b'{"$set":[{"$decimal":"5"},{"$int":"%s"}]}' % hex((1 << 4 * size) * (2**61 - 1) + 5).encode()
     ),
     "a fraction of long ints": lambda size: (
-        b'{"$fraction":[{"$int":"%s"},{"$int":"%s"}]}' % (hex(3 ** (5 * size // 4)).encode(), hex(7 ** (5 * size // 7)).encode())
+        b'{"$fraction":[{"$int":"%s"},{"$int":"%s"}]}'
+        % (hex(3 ** (5 * size // 4)).encode(), hex(7 ** (5 * size // 7)).encode())
     ),
     "dates": _bytes(b'{"$datetime":"2024-01-01T00:00:00.123456+01:00"},', b"[", b"0]"),
 }
@@ -169,7 +173,9 @@ _IMAGE = b'{"op":"call","call":"llm_query","prompts":[""],"media":[""]}'
 FRAMES: dict[str, Make] = {
     "small frames": _bytes(b"\0\0\0\x02{}"),
     "empty frames": _bytes(b"\0\0\0\0"),
-    "media": lambda size: struct.pack(">I", 4 * (size // 4) + len(_IMAGE)) + _IMAGE[:-3] + b"AAAA" * (size // 4) + b'"]}',
+    "media": lambda size: (
+        struct.pack(">I", 4 * (size // 4) + len(_IMAGE)) + _IMAGE[:-3] + b"AAAA" * (size // 4) + b'"]}'
+    ),
     **{
         name: lambda size, make=make: b"".join(
             struct.pack(">I", len(body)) + body for body in [make(min(size, 200_000))] * max(size // 200_000, 1)
@@ -346,6 +352,85 @@ TRIALS: dict[str, Trial] = {
         ),
         SAID,
     ),
+    "arguments of a call": Trial(
+        lambda data: ToolCall("c", "f", data.decode()).decoded("any"), JSON, typed=(ProviderError,)
+    ),
+    "a model's lenient JSON": Trial(
+        lambda text: (replies.first_json(text), replies.without_thoughts(text)),
+        SAID
+        | {name: lambda size, make=make: make(size).decode("latin-1") for name, make in JSON.items()}
+        | _texts(
+            "['x",
+            '["',
+            "[/*",
+            "[//",
+            "[#",
+            "['",
+            "[' ",
+            '["""',
+            "{a:",
+            "[1,",
+            "[-",
+            "{'a':'b',",
+            "[it's ",
+            "\\",
+            '"\\',
+            "[\u201c",
+            "[\u2018",
+            "\u2019 ",
+            "{a}",
+            "[a]",
+            '{"a":[],',
+            "[1,[1],",
+            "<think>",
+            "</think>",
+            "<think ",
+            "[None,",
+            "[]",
+            "[1][",
+            "['] ",
+            "[x[",
+            "[['",
+            "[\n",
+            "[1 /*x*/ ",
+            "+",
+            "1.",
+            "1e",
+            '["[",',
+            "[+",
+            "[.",
+        )
+        | {
+            "strings": _times("'a', ", "[", "]"),
+            "quotes in a string": _times("' ", "['", "']"),
+            "escapes": _times("\\d", "['", "']"),
+            "line breaks": _times("\n", '["', '"]'),
+            "objects": _times("{a: 'b',},", "[", "]"),
+        },
+    ),  # fmt: skip
+    "code in a reply": Trial(
+        replies.code_of,
+        SAID
+        | _texts(
+            "x = 1\n",
+            "a",
+            "a ",
+            "a.b\n",
+            "x: ",
+            "x: \n",
+            "import a, ",
+            "from ",
+            "from a ",
+            "if ",
+            "if a:",
+            "del ",
+            "return .",
+            "#\n",
+            "(",
+            "```python\n",
+            "```py\nx\n```\n",
+        ),
+    ),  # fmt: skip
     "what is shown": Trial(lambda text: (inert(text), inert_for_model(text)), SAID),
     "secrets in text": Trial(
         Redactor(["ACME-[0-9]{8}"], environ=False).text,
@@ -494,7 +579,10 @@ _KERNEL = "what the kernel wrote, of a size that the module names"
 _ARENA = "the arena's own processes, on pipes and files of theirs; sizes are checked where a session could have written"
 
 READERS: dict[str, Reader] = {
-    "rlm/answers.py": Reader("loads", (*_HOST_JSON, "answers under a plain schema", "answers under an object's schema")),
+    "agents/replies.py": Reader("find in a loop, loads", ("a model's lenient JSON", "code in a reply")),
+    "rlm/answers.py": Reader(
+        "loads", (*_HOST_JSON, "answers under a plain schema", "answers under an object's schema")
+    ),
     "audit/accept.py": Reader("loads", _HOST_JSON),
     "audit/attack.py": Reader("validate_json", reason="the job that the same user's audit wrote for its own process"),
     "audit/probes.py": Reader("bound loads validate_json", _HOST_JSON),
@@ -505,7 +593,9 @@ READERS: dict[str, Reader] = {
     "audit/read/yaml_document.py": Reader("get_event", ("YAML",)),
     "audit/rules/packages.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
     "broker/client.py": Reader("decode, partition in a loop", ("signed answers",)),
-    "broker/protocol.py": Reader("binascii.a2b_base64 loads", ("frames in the host", "signed answers", "values with tags")),
+    "broker/protocol.py": Reader(
+        "binascii.a2b_base64 loads", ("frames in the host", "signed answers", "values with tags")
+    ),
     "broker/signed.py": Reader("event", ("signed answers",)),
     "broker/transports/http1.py": Reader("find in a loop, recv", ("host http",)),
     "broker/transports/https.py": Reader("urlsplit", reason="the address that a provider's API names, once a session"),
@@ -518,8 +608,9 @@ READERS: dict[str, Reader] = {
     "checks/schema.py": Reader("json.loads", reason="the user's own schema, written and read again to copy it"),
     "checks/typed.py": Reader("validate_json", ("json of the host",)),
     "cli/options.py": Reader("json.loads", reason="an argument of the command line, from the user"),
-    "clients/gemini.py": Reader("b64decode", reason="media of a prompt, which the host itself put into base64"),
+    "clients/gemini.py": Reader("b64decode", reason="media and ids of calls, which the host itself put into base64"),
     "clients/prices.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
+    "clients/tool_calls.py": Reader("loads", ("arguments of a call",)),
     "clients/transport.py": Reader("recv", reason="one piece for the library that asked for it; nobody looks into it"),
     "compat/core/comms_utils.py": Reader("loads, recv, unpack", ("frames of upstream",)),
     "environments/cloud/lease.py": Reader("decode", ("lines of a lease",)),
@@ -536,20 +627,30 @@ READERS: dict[str, Reader] = {
         "decode event os.pread recv socket.recv_fds unpack_from", ("frames in the host",)
     ),
     "environments/local/zygote.py": Reader("decode socket.recv_fds", _HOST_JSON),
-    "environments/cloud/prime.py": Reader("partition in a loop", reason="names of sandboxes that the provider's API lists"),
+    "environments/cloud/prime.py": Reader(
+        "partition in a loop", reason="names of sandboxes that the provider's API lists"
+    ),
     "environments/remote/worker.py": Reader("decode event", ("frames in the host",)),
     "files.py": Reader("os.read", reason="pieces of a file, counted; who asks for them decodes"),
     "guest/zygote/apart.py": Reader("recvmsg socket.recv_fds unpack", reason=_KERNEL),
     "guest/supervisor/bodies.py": Reader("wire.loads", _GUEST_JSON),
-    "guest/language/compiler.py": Reader("compile", reason="a cell's own source, in its worker, under the clock of its cell"),
+    "guest/language/compiler.py": Reader(
+        "compile", reason="a cell's own source, in its worker, under the clock of its cell"
+    ),
     "guest/session/tagged.py": Reader("binascii.a2b_base64", reason="values that the host set"),
     "guest/supervisor/dial.py": Reader("base64.b64decode, find in a loop, os.read, recv, wire.loads", ("guest lines",)),
-    "guest/language/facades/binary.py": Reader("zlib.decompressobj", reason="for a cell, in its worker, under its own limits"),
+    "guest/language/facades/binary.py": Reader(
+        "zlib.decompressobj", reason="for a cell, in its worker, under its own limits"
+    ),
     "guest/language/library/array.py": Reader("struct.unpack", reason="for a cell, in its worker, under its limits"),
     "guest/language/library/files.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),
     "guest/language/library/secrets.py": Reader("from_bytes", reason="for a cell, in its worker, under its limits"),
-    "guest/language/library/configparser.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),
-    "guest/language/library/html_parser.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),
+    "guest/language/library/configparser.py": Reader(
+        "find in a loop", reason="for a cell, in its worker, under its limits"
+    ),
+    "guest/language/library/html_parser.py": Reader(
+        "find in a loop", reason="for a cell, in its worker, under its limits"
+    ),
     "guest/packages/hooks.py": Reader(
         "find in a loop, struct.unpack_from", reason="numpy's own library and its memory, before there is a cell"
     ),
@@ -585,7 +686,9 @@ READERS: dict[str, Reader] = {
     "testing/target.py": Reader("os.pread recv", reason=_ARENA),
     "tagged.py": Reader("base64.b64decode fromisoformat", ("values with tags",)),
     "testing/yardstick.py": Reader("unpack_from", reason="two numbers in memory of our own"),
-    "tools/toolbox.py": Reader("json.loads", reason="what the host itself wrote of a tool's result, of at most its limit"),
+    "tools/toolbox.py": Reader(
+        "json.loads", reason="what the host itself wrote of a tool's result, of at most its limit"
+    ),
     "untrusted_json.py": Reader("json.JSONDecoder", _HOST_JSON),
 }
 

@@ -7,21 +7,25 @@ from collections.abc import Iterable
 from rlm_secure.policy import Policy
 
 
-def describe_session(policy: Policy, *, cell_seconds: float | None = None, files: Iterable[str] = ()) -> str:
+def describe_session(
+    policy: Policy, *, cell_seconds: float | None = None, files: Iterable[str] = (), models: bool = True
+) -> str:
     """What `policy` lets a cell do, as a section of the system prompt.
 
     `cell_seconds` is a cell's limit of wall-clock time if the run lowers the policy's; `files` are the names of those
-    that the caller gave.
+    that the caller gave. `models`: whether cells may call models.
     """
     language, limits, lm = policy.language, policy.limits, policy.lm
     seconds = limits.cell_seconds if cell_seconds is None else min(cell_seconds, limits.cell_seconds)
     modules = f"{_names(language.modules)} and nothing else" if language.modules else "no modules"
     waiting = " (waiting for a model does not count)" if limits.exclude_host_time else ""
-    models = (
+    named = (
         f"`model` may name {_names(lm.models)}; without it the run's own model answers."
         if lm.models
         else "Leave `model` out: the run's own model answers."
     )
+    calls = f" and make {lm.calls:,} model calls, of which {lm.concurrency:,} run at a time. A prompt may have \
+{_bytes(lm.prompt_bytes)}, a batch {lm.batch:,} prompts. {named}"
     absent = "no network, no threads and no other programs"
     return f"""
 # The sandbox
@@ -32,8 +36,7 @@ def describe_session(policy: Policy, *, cell_seconds: float | None = None, files
 the rule and says what to write instead.
 - A block may run for {seconds:g} seconds{waiting} and use {_bytes(limits.memory_bytes)} of memory. When it goes over, \
 it is stopped and you are told why.
-- The whole run, workers included, may take {limits.run_seconds:g} seconds and make {lm.calls:,} model calls, of which \
-{lm.concurrency:,} run at a time. A prompt may have {_bytes(lm.prompt_bytes)}, a batch {lm.batch:,} prompts. {models}
+- The whole run, workers included, may take {limits.run_seconds:g} seconds{calls if models else "."}
 """
 
 

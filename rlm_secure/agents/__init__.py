@@ -1,0 +1,6 @@
+"""Agents behind the same policy, sandboxes, budgets, logs and audit as RLM: ReAct, and code generation for tables."""
+
+from rlm_secure.agents.react.agent import ReActAgent, ReActCompletion, ReActStep
+from rlm_secure.agents.react.tool import FinalAnswerCalled, Tool
+
+__all__ = ["FinalAnswerCalled", "ReActAgent", "ReActCompletion", "ReActStep", "Tool"]
