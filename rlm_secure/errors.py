@@ -3,6 +3,7 @@
 RLMSecureError
 ├── PolicyError                  a policy file is wrong; names the file, the key and a better value
 ├── ContextError                 a file or folder that was given as a context cannot be read
+├── TableError                   a table is not one, exceeds a limit, or cannot be read or written; a ValueError as well
 ├── Refused                      the policy refuses an action; carries the Decision
 │   ├── PromptTooLarge           a prompt cannot fit into its model's window
 │   ├── WrongProcess             a session was used in a fork of the process that created it
@@ -88,6 +89,10 @@ class PolicyError(RLMSecureError):
 
 class ContextError(RLMSecureError):
     """A context cannot be read. The message names the path and what to do."""
+
+
+class TableError(RLMSecureError, ValueError):
+    """Data that is no table, or a file of one that cannot be read or written. Names the file, sheet, row and column."""
 
 
 class Refused(RLMSecureError):

@@ -98,6 +98,7 @@ NAMED_FILES: dict[str, dict[str, str]] = {
     "subprocess": {
         "environments/local/zygote.py": "starts the one clean process that sessions are forked from",
         "environments/local/startup.py": "waits for that process where it does not come up",
+        "agents/tables/read.py": "starts the process in which a file of somebody else's is parsed",
         "testing/control.py": "runs an attack where no wall stands, to show that it works there",
         "testing/processes.py": "starts the processes that attacks aim at",
         "testing/arena/__init__.py": "starts the program that builds an arena",
