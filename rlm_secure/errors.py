@@ -40,11 +40,13 @@ RLMSecureError
 ├── ErrorThresholdExceededError  │
 ├── CancellationError            ┘
 ├── AnswerInvalidError           the last answer of a run does not fit its answer_schema
-└── NoFinalAnswerError           an agent's steps are used up, and it gave no final answer
+├── NoFinalAnswerError           an agent's steps are used up, and it gave no final answer
+└── CodegenFailed                no code that a model wrote for a question was accepted; carries the attempts
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rlm_secure.decision import Decided
@@ -438,6 +440,20 @@ class NoFinalAnswerError(RLMSecureError):
 
     def __init__(self, message: str, partial_answer: str | None = None) -> None:
         super().__init__(message)
+        self.partial_answer = partial_answer
+
+
+class CodegenFailed(RLMSecureError):
+    """No code that a model wrote for a question was accepted. `attempts` has each code and what was wrong with it.
+
+    `partial_answer` is the last code.
+    """
+
+    for_cells = True
+
+    def __init__(self, message: str, attempts: Sequence[object] = (), partial_answer: str | None = None) -> None:
+        super().__init__(message)
+        self.attempts = list(attempts)
         self.partial_answer = partial_answer
 
 

@@ -256,6 +256,11 @@ class Gate:
         said = f"the context takes {size:,} bytes, more than limits.context_bytes = {limit:,}; raise it or send less"
         return _unless("context-bytes", size > limit, said)
 
+    def edits(self) -> Decision:
+        """Whether questions that change a table are served."""
+        said = "this policy serves no questions that edit a table (guardrails.edit = false); ask one that only reads"
+        return _unless("edits", not self.policy.guardrails.edit, said)
+
     def files(self) -> Decision:
         """Whether a session may have files."""
         said = "this policy grants no files (limits.files = 0); give the data as a context, or use the policy standard"

@@ -1,10 +1,11 @@
 """Whether the code of a read question left its table as it was: read back from the session, and compared on the host.
 
-The table is bound under a name that no cell can read or bind. Before the code ran and after it, that object is read back
-in slices, and the host takes the digest of each. Equal digests say that the object which the code was given holds the same
-values in the same order, by whatever name, method or alias the code used it. They do not say that the code never changed it
-and changed it back, and they rest on a worker that answers as our cells ask: code that broke out of the language in its
-worker could answer otherwise. The host's own table is out of reach in any case, as it never enters a session but as a copy.
+The table is bound under a name that no cell can read or bind. Before the code ran and after it, that object is read
+back in slices, and the host takes the digest of each. Equal digests say that the object which the code was given holds
+the same values in the same order, by whatever name, method or alias the code used it. They do not say that the code
+never changed it and changed it back, and they rest on a worker that answers as our cells ask: code that broke out of
+the language in its worker could answer otherwise. The host's own table is out of reach in any case, as it never enters
+a session but as a copy.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rlm_secure.errors import CellError, ResultTooLarge, ValueNotPlain, ValueTooLarge
+from rlm_secure.errors import CellError, ValueNotPlain, ValueTooLarge
 from rlm_secure.types import held_bytes
 
 #: Rows of the first slice.
@@ -23,8 +24,10 @@ _ROWS: Final = 1024
 _WAYS: Final = (
     "rlm_table.iloc[{0}:{1}, {2}].tolist()",
     "rlm_table.iloc[{0}:{1}, {2}].astype(object).where(rlm_table.iloc[{0}:{1}, {2}].notna(), None).tolist()",
-    "[each if each is None else each.to_pydatetime() for each in rlm_table.iloc[{0}:{1}, {2}].astype(object)"
-    ".where(rlm_table.iloc[{0}:{1}, {2}].notna(), None).tolist()]",
+    (
+        "[each if each is None else each.to_pydatetime() for each in rlm_table.iloc[{0}:{1}, {2}].astype(object)"
+        ".where(rlm_table.iloc[{0}:{1}, {2}].notna(), None).tolist()]"
+    ),
     "rlm_table.iloc[{0}:{1}, {2}].astype(str).tolist()",
 )
 
@@ -65,8 +68,8 @@ class Reader:
     def columns(self, bind_names: Callable[[list[str]], object]) -> dict[str, list[Any]]:
         """The columns. `bind_names` binds what it is given as `rlm_names`.
 
-        Raises ValueError where it is no table of columns with different names and equal lengths, ResultTooLarge, and
-        what `peek` raises.
+        Raises ValueError where it is no table of columns with different names and equal lengths, or
+        of too many bytes, and what `peek` raises.
         """
         names = self._peek("[*rlm_table.columns]" if self._frame else "[*rlm_table]")
         self._names = [name if isinstance(name, str) else str(name) for name in names] if type(names) is list else []
@@ -85,7 +88,7 @@ class Reader:
                 self._left -= held_bytes(values)
                 column += values
             if self._left < 0:
-                raise ResultTooLarge("the table is larger than limits.kept_bytes; return less of it")
+                raise ValueError("the table is larger than limits.kept_bytes; return less of it")
             if len(block[0]) < step:
                 break
             at += step
@@ -116,7 +119,7 @@ class Reader:
             return _lists(self._peek(f"[rlm_table[name][{begin}:{end}] for name in {names}]"), len(which), end - begin)
         try:
             ways = [_WAYS[self._ways.get(each, 0)].format(begin, end, each) for each in which]
-            return _lists(self._peek(f"[{', '.join(ways)}]"), len(which), end - begin)
+            return self._filled(f"[{', '.join(ways)}]", len(which), end - begin)
         except ValueNotPlain:
             if len(which) > 1:
                 return [self._asked([each], begin, end)[0] for each in which]
@@ -126,11 +129,16 @@ class Reader:
         for way in range(self._ways.get(column, 0) + 1, len(_WAYS)):
             self._ways[column] = way
             try:
-                return _lists(self._peek(f"[{_WAYS[way].format(begin, end, column)}]"), 1, end - begin)
+                return self._filled(f"[{_WAYS[way].format(begin, end, column)}]", 1, end - begin)
             except (ValueNotPlain, CellError):
                 if way == len(_WAYS) - 1:
                     raise
         raise ValueError("a column has values that are no data")
+
+    def _filled(self, expression: str, columns: int, rows: int) -> list[list[Any]]:
+        """Lists of a DataFrame, in which pandas has NaN where there is no value."""
+        found = _lists(self._peek(expression), columns, rows)
+        return [[None if type(value) is float and math.isnan(value) else value for value in each] for each in found]
 
     def _long(self, column: int, row: int) -> str:
         """One text that is too large for one value, in pieces."""
@@ -143,7 +151,7 @@ class Reader:
                 raise ValueError("a cell is too large, and no text")
             self._left -= held_bytes(piece)
             if self._left < 0:
-                raise ResultTooLarge("the table is larger than limits.kept_bytes; return less of it")
+                raise ValueError("the table is larger than limits.kept_bytes; return less of it")
             pieces.append(piece)
             if len(piece) < self._piece:
                 return "".join(pieces)
@@ -154,4 +162,4 @@ def _lists(given: Any, columns: int, rows: int) -> list[list[Any]]:
     fits = type(given) is list and len(given) == columns
     if not fits or not all(type(each) is list and len(each) <= rows for each in given):
         raise ValueError("its columns are no lists")
-    return [[None if type(value) is float and math.isnan(value) else value for value in each] for each in given]
+    return list(given)

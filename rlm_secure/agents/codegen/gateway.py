@@ -1,4 +1,5 @@
-"""The one way by which stages get JSON from a model: a strict contract is asked for, and a lenient reply is accepted."""
+"""The one way by which stages get JSON from a model: a strict contract is asked for, and a lenient reply is
+accepted."""
 
 from __future__ import annotations
 
@@ -38,7 +39,11 @@ class JSONGateway:
         if problem is None:
             return value, None
         again = f"That reply cannot be used: {problem}. {self.contract}"
-        messages = [*messages, {"role": "assistant", "content": reply or "(nothing)"}, {"role": "user", "content": again}]
+        messages = [
+            *messages,
+            {"role": "assistant", "content": reply or "(nothing)"},
+            {"role": "user", "content": again},
+        ]
         value, problem = self._read(without_thoughts(ask(messages, "invalid_json")))
         return (value, None) if problem is None else (default, problem)
 

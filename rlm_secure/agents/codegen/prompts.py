@@ -55,7 +55,7 @@ class PromptMap:
         if isinstance(texts, str):
             texts = {"system": texts}
         if not isinstance(texts, Mapping):
-            raise ValueError(f"the prompt {stage!r} is a {type(texts).__name__}; write a text, or `system` and `user`")
+            raise ValueError(f"the prompt {stage!r} is neither a text nor a mapping with `system` and `user`")  # noqa: TRY004
         for part, text in texts.items():
             if part not in _PARTS:
                 raise ValueError(f"the prompt {stage!r} has no part {part!r}{_nearest(str(part), _PARTS)}")

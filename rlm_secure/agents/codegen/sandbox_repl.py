@@ -11,13 +11,15 @@ from typing import Any, Final
 from rlm_secure.agents.codegen.evidence import Evidence, Reader
 from rlm_secure.agents.tables import Table
 from rlm_secure.environments import REPL
-from rlm_secure.errors import CellError, ResultTooLarge, SessionEnded, ValueUnavailable
+from rlm_secure.errors import CellError, SessionEnded, TableError, ValueUnavailable
 from rlm_secure.inert import inert_for_model
 from rlm_secure.types import CodeBlock, CodeFinding, REPLResult
 
 #: Most characters of a result, and of an error that the model reads.
 RESULT_CHARACTERS: Final = 20_000
 _ERROR_CHARACTERS: Final = 4_000
+#: What is raised where there is no table, or none that could be read back.
+_UNREADABLE: Final = (CellError, TableError, ValueError, ValueUnavailable)
 _FRAME: Final = "import numpy as np\nimport pandas as pd\ndf = pd.DataFrame(columns)"
 
 
@@ -50,8 +52,8 @@ class SandboxREPL:
     """A session of `repl`, which returns values, with `table` bound in it; its variables stay from run to run.
 
     Code has the table as `columns`, a dict of lists by name, and, where the policy gives pandas, as the DataFrame `df`,
-    with `pd` and `np`. `rules` are those of REPL.check_code. `running(repl)` surrounds each request; `run_cell`, instead of
-    `repl.execute_code`, runs what a model wrote and returns its block.
+    with `pd` and `np`. `rules` are those of REPL.check_code. `running(repl)` surrounds each request; `run_cell`,
+    instead of `repl.execute_code`, runs what a model wrote and returns its block.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class SandboxREPL:
                     run.error, run.reason = said, "read_mutation"
             if not run.reason:
                 self._result(run)
-        except (CellError, SessionEnded, ValueUnavailable, ResultTooLarge, ValueError) as failed:
+        except (*_UNREADABLE, SessionEnded, KeyError) as failed:
             run.error, run.reason = f"the result cannot be read: {inert_for_model(str(failed))}", "runtime_error"
             self.ended = self.ended or not self.repl.session.alive
         return run
@@ -127,7 +129,7 @@ class SandboxREPL:
     def _bind(self) -> None:
         """Bind the table anew, under its names and those that no cell can use."""
         with self._running(self.repl):
-            self.repl.set({"columns": {name: [*values] for name, values in self.table.columns.items()}})
+            self.repl.set({"columns": self.table.to_dict()})
             self.repl.session.alias("<columns>", "columns")
             if self.frame:
                 self.repl.execute_code(_FRAME).check()
@@ -143,7 +145,7 @@ class SandboxREPL:
             self.repl.session.alias("rlm_table", name)
         limits = self.repl.policy.limits
         reader = Reader(self._peek, frame=frame, piece=max(limits.value_bytes // 16, 1), most=limits.kept_bytes)
-        return Table(reader.columns(self._name))
+        return Table(reader.columns(self._name), limit_bytes=limits.kept_bytes)
 
     def _name(self, names: list[str]) -> None:
         with self._running(self.repl):
@@ -160,11 +162,11 @@ class SandboxREPL:
         for name in self._before:
             try:
                 after[name] = self._read(f"<{name}>", frame=name == "df").digest()
-            except (ValueError, CellError, ValueUnavailable, ResultTooLarge) as failed:
+            except _UNREADABLE as failed:
                 if not self.repl.session.alive:
                     raise
                 after[name] = f"unreadable: {type(failed).__name__}"
-        return Evidence(before, after, _rows(self.table))
+        return Evidence(before, after, self.table.rows)
 
     def _edited(self, run: SandboxRun) -> None:
         """Read the table back by the name that the code changed or bound anew."""
@@ -178,7 +180,7 @@ class SandboxREPL:
         name = next(iter(changed), "columns")
         run.table, run.base = changed.get(name, self.table), self._before[name]
         before, after = self._before[name].digest(), run.table.digest()
-        run.evidence = Evidence({name: before}, {name: after}, _rows(run.table))
+        run.evidence = Evidence({name: before}, {name: after}, run.table.rows)
 
     # -- the result -----------------------------------------------------------------------------------
 
@@ -207,10 +209,6 @@ class SandboxREPL:
 def has_pandas(policy: Any) -> bool:
     """Whether cells under this policy have pandas."""
     return "pandas" in policy.language.packages
-
-
-def _rows(table: Table) -> int:
-    return len(next(iter(table.columns.values()), ()))
 
 
 def _told(result: REPLResult) -> str:
