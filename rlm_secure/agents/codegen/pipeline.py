@@ -224,7 +224,7 @@ class _Question:
         code, done = self.code()
         answer, text, source, parsed = self.answered(done)
         self.run.emit(AnswerReady(depth=0, answer=text, source=source))
-        for note in (*self.table.notes, *done.notes):
+        for note in self.table.notes:
             self.run.notice("table", note)
         return CodegenCompletion(
             **self.run.completion_fields(self.question, text),

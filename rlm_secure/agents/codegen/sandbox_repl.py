@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rlm_secure.agents.codegen.evidence import Evidence, Reader
@@ -40,7 +40,6 @@ class SandboxRun:
     table: Table | None = None
     #: The table as the session had it before, with what pandas makes of it, where `table` came from a DataFrame.
     base: Table | None = None
-    notes: list[str] = field(default_factory=list)
 
     @property
     def stdout(self) -> str:
@@ -76,6 +75,7 @@ class SandboxREPL:
         self._running = running
         self._run_cell = run_cell
         self._before: dict[str, Table] = {}
+        self._digests: dict[str, str] = {}
         self._bind()
 
     # -- what callers use -----------------------------------------------------------------------------
@@ -138,6 +138,7 @@ class SandboxREPL:
             self._before["columns"] = self.table
             if self.frame:
                 self._before["df"] = self._read("<df>", frame=True)
+            self._digests = {name: table.digest() for name, table in self._before.items()}
 
     def _read(self, name: str, *, frame: bool) -> Table:
         """The table that has this name in the session. Raises as Reader.columns, and KeyError for no such name."""
@@ -153,11 +154,9 @@ class SandboxREPL:
 
     def _peek(self, expression: str) -> Any:
         with self._running(self.repl):
-            self.repl.execute_code(f"rlm_part = {expression}").check()
-            return self.repl.get("rlm_part")
+            return self.repl.execute_code(f"rlm_part = {expression}").check().values["rlm_part"]
 
     def _evidence(self) -> Evidence:
-        before = {name: table.digest() for name, table in self._before.items()}
         after = {}
         for name in self._before:
             try:
@@ -166,21 +165,17 @@ class SandboxREPL:
                 if not self.repl.session.alive:
                     raise
                 after[name] = f"unreadable: {type(failed).__name__}"
-        return Evidence(before, after, self.table.rows)
+        return Evidence(self._digests, after, self.table.rows)
 
     def _edited(self, run: SandboxRun) -> None:
-        """Read the table back by the name that the code changed or bound anew."""
-        changed: dict[str, Table] = {}
-        for name in reversed(self._before):
+        """Read the table back by the name that the code changed or bound anew: `df` if it did so with both."""
+        for name, base in reversed(self._before.items()):
             found = self._read(name, frame=name == "df")
-            if found.digest() != self._before[name].digest():
-                changed[name] = found
-        if len(changed) > 1:
-            run.notes.append("the code changed both `df` and `columns`; the table is that of `df`")
-        name = next(iter(changed), "columns")
-        run.table, run.base = changed.get(name, self.table), self._before[name]
-        before, after = self._before[name].digest(), run.table.digest()
-        run.evidence = Evidence({name: before}, {name: after}, run.table.rows)
+            before, after = self._digests[name], found.digest()
+            run.table, run.base = found, base
+            run.evidence = Evidence({name: before}, {name: after}, found.rows)
+            if before != after:
+                return
 
     # -- the result -----------------------------------------------------------------------------------
 
