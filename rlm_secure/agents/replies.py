@@ -4,8 +4,6 @@ Models put prose around JSON, write Python's literals in it, forget quotation ma
 meant is written anew as strict JSON, and `untrusted_json.loads` alone makes values of it, with its limits. Every
 function accepts any text, never raises because of it, and takes time proportional to its length. No text is parsed or
 run as Python.
-
-Guards: that what a model wrote becomes plain JSON values within limits, or nothing
 """
 
 from __future__ import annotations

@@ -111,7 +111,8 @@ def _notes(rest: str, labels: list[tuple[str, int, int]]) -> tuple[str, ...]:
 
 def _name(text: str) -> str:
     """The name of an action, without the quotes and brackets that models put around it."""
-    return text.strip().strip("`*\"'[]<>").strip()[:_NAME]
+    name = text.strip().strip("`*\"'").strip()
+    return (name[1:-1] if name[:1] + name[-1:] in ("[]", "<>") else name).strip()[:_NAME]
 
 
 def _thought(text: str) -> str:
