@@ -524,6 +524,17 @@ def test_of_several_native_calls_the_first_is_run() -> None:
     assert "only the first call was run" in kept[3]["content"]
 
 
+def test_observations_and_actions_beside_a_native_call_are_cut() -> None:
+    text = "<think>Observation: 1</think>I add.\nObservation: 7\nAction: final_answer\nAction Input: 7"
+    completion, server = served(
+        [native(call("add_numbers", {"a": 1, "b": 2}), text=text), native(call("final_answer", {"answer": 3}))]
+    )
+    assert completion.answer == 3
+    kept = server.requests[1].body["messages"]
+    assert kept[2]["content"] == "I add."
+    assert kept[3]["content"].startswith("3\nNote: the observation that you wrote was removed")
+
+
 @pytest.mark.parametrize(
     ("reply", "said"),
     [

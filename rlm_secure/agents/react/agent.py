@@ -16,7 +16,7 @@ from rlm_secure.agents.agent import Agent, AgentRun
 from rlm_secure.agents.react import prompts
 from rlm_secure.agents.react.python import NAME as _PYTHON
 from rlm_secure.agents.react.python import PythonTool, run_in_sandbox, shown
-from rlm_secure.agents.react.reply import NOTHING, Step, read
+from rlm_secure.agents.react.reply import NOTHING, Step, read, spoken
 from rlm_secure.agents.react.tool import CheckedTool, FinalAnswerCalled, Tool, checked, final_answer
 from rlm_secure.agents.replies import first_json
 from rlm_secure.checks import Steps
@@ -273,8 +273,8 @@ class _ReActRun:
         written = call.arguments.strip() or ("" if call.name == FINAL else "{}")
         found = first_json(written)
         value = NOTHING if found is None else found.value
-        notes = ("only the first call was run: make one call in a reply",) if len(calls) > 1 else ()
-        text = completion.text.strip()
+        text, cut = spoken(completion.text)
+        notes = (*cut, *(["only the first call was run: make one call in a reply"] if len(calls) > 1 else []))
         return Step(text, text, call.name, value, call.arguments, notes=notes), call
 
     def act(self, step: Step) -> str:

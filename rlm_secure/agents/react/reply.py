@@ -80,6 +80,17 @@ def _ends(text: str, at: int) -> bool:
     return not text[at : len(text) if end < 0 else end].strip("` \t\r")
 
 
+def spoken(reply: str) -> tuple[str, tuple[str, ...]]:
+    """The text beside a native call, up to an observation or an action that the model wrote there, and what was cut."""
+    text = without_thoughts(reply).strip()
+    labels = [(match.group(1).lower(), match.start(), match.end()) for match in _LABEL.finditer(text)]
+    written = [each for each in labels if each[0] in ("observation", "action", "action input")]
+    if not written:
+        return text, ()
+    begins = written[0][1]
+    return text[:begins].rstrip(), _notes(text[begins:], written)
+
+
 def _without_action(text: str, labels: list[tuple[str, int, int]], invented: int | None) -> Step:
     """A reply in which nothing can be called."""
     if invented is not None:
