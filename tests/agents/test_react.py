@@ -282,6 +282,12 @@ def test_files_are_given_and_handed_over() -> None:
         [act("python", {"code": "files['out.txt'] = files['in.txt'] + b'!'"}), done(1)], python=True, policy="standard"
     ).run("q", files={"in.txt": b"hello"})
     assert completion.files == {"out.txt": b"hello!"}
+    small = Policy(name="small", limits=Limits(files=2, file_bytes=1_000))
+    clear = "for each in files.names():\n    files.remove(each)\n"
+    write = lambda name: act("python", {"code": f"{clear}files[{name!r}] = b'x' * 400"})  # noqa: E731
+    many = agent([write("a"), write("b"), write("c"), done(1)], python=True, policy=small).run("q")
+    assert list(many.files) == ["b", "c"]
+    assert "the file a was not kept" in many.notices[0].message
     with pytest.raises(Refused, match="files"):
         agent([], python=True).run("q", files={"in.txt": b""})
     with pytest.raises(ValueError, match="python=True"):
