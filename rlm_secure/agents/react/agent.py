@@ -253,11 +253,9 @@ class _ReActRun:
                 self.run.refused(refused.decision.rule, error)
             except CallFailed as failed:
                 error = str(failed)
-            self.run.emit(
-                ToolCalled(
-                    depth=0, number=number, tool=step.action, seconds=time.monotonic() - began, error=error
-                )
-            )
+            if step.action in self.agent.tools:  # another name is text of the model, which the refusal tells of
+                seconds = time.monotonic() - began
+                self.run.emit(ToolCalled(depth=0, number=number, tool=step.action, seconds=seconds, error=error))
         if accepted is None:
             observation = self.observe(step, call, observation, error)
         self.note(number, asked, completion, step, observation, error, time.monotonic() - began, accepted)
