@@ -90,6 +90,33 @@ def test_a_reply_without_a_whole_action_calls_nothing(reply: str, said: str) -> 
     assert said in str(step.problem)
 
 
+@pytest.mark.parametrize(
+    "label",
+    [
+        f"{' ' * 9}Observation:",
+        "\t\t> - ### **__Observation__**:",
+        "1. Observation:",
+        "Observation 1:",
+        "| Observation:",
+        "\u200bObservation:",
+        "Observation\uff1a",
+        "***Observation***:",
+    ],
+)
+@pytest.mark.parametrize("line", ["\n", "\r", "\v", "\x85", "\u2028"])
+def test_an_observation_is_one_wherever_a_reader_sees_a_line_of_it(line: str, label: str) -> None:
+    step = read(f'Thought: t{line}{label} 42\nAction: add\nAction Input: {{"a": 1}}')
+    assert (step.action, step.kept) == (None, "Thought: t")
+
+
+def test_labels_may_have_numbers() -> None:
+    step = read('Thought 1: t\nAction 1: add\nAction Input 1: {"a": 1}\nObservation 1: 2')
+    assert (step.thought, step.action, step.arguments) == ("t", "add", {"a": 1})
+    assert "observation" in step.notes[0]
+    inside = "Thought: the observation: it holds\nAction: add\nAction Input: {}"
+    assert read(inside).kept == inside
+
+
 def test_an_observation_before_the_action_is_not_kept() -> None:
     step = read('Thought: t\nObservation: 3\nAction: add\nAction Input: {"a": 1}')
     assert step.kept == "Thought: t"
@@ -97,7 +124,18 @@ def test_an_observation_before_the_action_is_not_kept() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["Action:", "\nAction:", "\nAction Input:", '\nAction: a\nAction Input: {"', "Observation:\n", "* ", "\n#* _>\t", "<think>"],
+    [
+        "Action:",
+        "\nAction:",
+        "\nAction Input:",
+        '\nAction: a\nAction Input: {"',
+        "Observation:\n",
+        "* ",
+        "\n#* _>\t",
+        "<think>",
+        "\n1.",
+        "\u200b",
+    ],
 )
 def test_reading_takes_linear_time(unit: str) -> None:
     reply = unit * (1_000_000 // len(unit))

@@ -8,10 +8,16 @@ from typing import Any, Final
 
 from rlm_secure.agents.replies import first_json, without_thoughts
 
-#: A label at the beginning of a line, also in bold, as a heading or in a list. The longest name comes first.
+#: What ends a line, for some reader at least, and what may stand before a label on its own line.
+_BREAK: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_BEFORE: Final = rf"(?:_|[^\w{_BREAK}\[\]{{}}()<\"',;:!?/\\])*+"
+#: A label at the beginning of a line: also indented, in bold, as a heading, in a list or with a number. The longest
+#: name comes first.
 _LABEL: Final = re.compile(
-    r"^[ \t>*_#-]{0,8}(Thought|Action Input|Action|Observation|Final Answer)[ \t]{0,4}[*_]{0,2}[ \t]{0,4}:[*_]{0,2}",
-    re.MULTILINE | re.IGNORECASE,
+    rf"(?:^|(?<=[{_BREAK}])){_BEFORE}(?:[0-9]{{1,3}}+[.)]{_BEFORE})?+"
+    r"(Thought|Action Input|Action|Observation|Final Answer)"
+    r"[ \t]{0,4}+(?:[0-9]{1,3}+[ \t]{0,4}+)?+[*_`]{0,8}+[ \t]{0,4}+[:\uff1a][*_]{0,2}",
+    re.IGNORECASE,
 )
 _FENCE: Final = re.compile(r"\s*(?:```[a-zA-Z]{0,12})?\s*")
 #: What may be left behind the input without being text of its own.
