@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any, Final
@@ -76,8 +77,28 @@ def read(reply: str) -> Step:
         return Step(thought, text[:until].rstrip(), name, NOTHING, raw, notes=notes)
     rest = text[found.end :]
     later = [each for each in labels[action + 2 :] if each[1] >= found.end]
-    kept = text[: found.end].rstrip() + ("\n```" if "```" in text[input_after : begin.end()] else "")
+    # Written anew: a comment, or a line break in a string, could hold a line that looks like an observation.
+    kept = f"{text[:input_after]} {_json(found.value)}"
     return Step(thought, kept, name, found.value, notes=_notes(rest, later))
+
+
+def native(arguments: str) -> tuple[Any, str, tuple[str, ...]]:
+    """The arguments of a native call: their JSON value or NOTHING, the JSON object that is kept, and what was cut."""
+    begin = _FENCE.match(arguments)
+    assert begin is not None  # as above
+    at = begin.end()
+    found = first_json(arguments, at=at)
+    if found is None or found.begin != at or not (isinstance(found.value, dict) or _ends(arguments, found.end)):
+        text, notes = spoken(arguments)
+        return NOTHING, _json({"input": text}) if text else "{}", notes
+    rest = arguments[found.end :]
+    labels = [(match.group(1).lower(), match.start(), match.end()) for match in _LABEL.finditer(rest)]
+    kept = found.value if isinstance(found.value, dict) else {"input": found.value}
+    return found.value, _json(kept), _notes(rest, labels)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _ends(text: str, at: int) -> bool:
