@@ -295,7 +295,10 @@ class _ReActRun:
             return self.run_python(arguments)
         if step.action == FINAL:  # in this thread, and under no limit of tools: it must always be possible to end
             return _observation(self.agent.toolbox.call(FINAL, (), arguments))
-        return _observation(self.run.call(self.agent.toolbox, step.action, arguments))
+        try:
+            return _observation(self.run.call(self.agent.toolbox, step.action, arguments))
+        except FinalAnswerCalled:  # a tool raised it: the model alone ends its run
+            raise CallFailed(f"{step.action} failed: FinalAnswerCalled") from None
 
     def run_python(self, arguments: Mapping[str, Any]) -> str:
         """Run a cell in the run's session."""
@@ -315,7 +318,9 @@ class _ReActRun:
         problem: str | None = None
         parsed = None
         if (schema := self.agent.answer_schema) is not None:
-            parsed, problem = schema.read(_text(answer), answer, self.run.check)
+            # Another value than text must fit by itself: its JSON as text is not what was answered.
+            text = answer if isinstance(answer, str) else None
+            parsed, problem = schema.read(text, answer, self.run.check)
         if problem is None and self.agent.on_answer is not None:
             try:
                 answer = self.agent.on_answer(answer)
