@@ -202,7 +202,7 @@ def code_span(text: str) -> str:
     if text.startswith("Error: Traceback"):
         text = "Error: … " + text.rstrip().splitlines()[-1].strip()
     flat = " ".join(text.split()).replace("`", "'")
-    cut = flat if len(flat) <= SHOWN else f"{flat[:SHOWN]}…"
+    cut = flat if len(flat) <= SHOWN else f"{flat[:SHOWN].rpartition(' ')[0]} …"
     return "`" + cut.replace("|", "\\|") + "`" if cut else "(nothing)"
 
 

@@ -110,7 +110,7 @@ def test_json_is_one_document_with_the_steps(folder: Path) -> None:
     assert found["answer"] == [HOSTILE]
     assert [(step["action"], step["error"] is None) for step in found["steps"]] == [
         ("add", True),
-        (HOSTILE.strip("<>"), False),  # as a name is read
+        (HOSTILE, False),
         ("final_answer", True),
     ]
     assert (found["steps"][0]["observation"], found["turns"], found["policy"]) == ("42", 3, "strict")

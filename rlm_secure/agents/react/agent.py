@@ -16,9 +16,8 @@ from rlm_secure.agents.agent import Agent, AgentRun
 from rlm_secure.agents.react import prompts
 from rlm_secure.agents.react.python import NAME as _PYTHON
 from rlm_secure.agents.react.python import PythonTool, run_in_sandbox, shown
-from rlm_secure.agents.react.reply import NOTHING, Step, read
+from rlm_secure.agents.react.reply import NOTHING, Step, native, read, spoken
 from rlm_secure.agents.react.tool import CheckedTool, FinalAnswerCalled, Tool, checked, final_answer
-from rlm_secure.agents.replies import first_json
 from rlm_secure.checks import Steps
 from rlm_secure.clients.base import Completion
 from rlm_secure.clients.tool_calls import ToolCall
@@ -253,11 +252,9 @@ class _ReActRun:
                 self.run.refused(refused.decision.rule, error)
             except CallFailed as failed:
                 error = str(failed)
-            self.run.emit(
-                ToolCalled(
-                    depth=0, number=number, tool=step.action, seconds=time.monotonic() - began, error=error
-                )
-            )
+            if step.action in self.agent.tools:  # another name is text of the model, which the refusal tells of
+                seconds = time.monotonic() - began
+                self.run.emit(ToolCalled(depth=0, number=number, tool=step.action, seconds=seconds, error=error))
         if accepted is None:
             observation = self.observe(step, call, observation, error)
         self.note(number, asked, completion, step, observation, error, time.monotonic() - began, accepted)
@@ -271,11 +268,14 @@ class _ReActRun:
         call = calls[0]
         # A call without arguments has none, but an answer that is not there is no answer.
         written = call.arguments.strip() or ("" if call.name == FINAL else "{}")
-        found = first_json(written)
-        value = NOTHING if found is None else found.value
-        notes = ("only the first call was run: make one call in a reply",) if len(calls) > 1 else ()
-        text = completion.text.strip()
-        return Step(text, text, call.name, value, call.arguments, notes=notes), call
+        value, kept, after = native(written)
+        # What goes back to the provider must be a call that every provider takes: one with a name, and with an object.
+        name = call.name if Gate.tool_name(call.name).allowed else "unknown"
+        text, cut = spoken(completion.text)
+        notes = tuple(dict.fromkeys((*cut, *after)))
+        if len(calls) > 1:
+            notes = (*notes, "only the first call was run: make one call in a reply")
+        return Step(text, text, call.name, value, call.arguments, notes=notes), ToolCall(call.id, name, kept)
 
     def act(self, step: Step) -> str:
         """The observation of the step's call. Raises FinalAnswerCalled, CallRefused and CallFailed."""
@@ -293,7 +293,10 @@ class _ReActRun:
             return self.run_python(arguments)
         if step.action == FINAL:  # in this thread, and under no limit of tools: it must always be possible to end
             return _observation(self.agent.toolbox.call(FINAL, (), arguments))
-        return _observation(self.run.call(self.agent.toolbox, step.action, arguments))
+        try:
+            return _observation(self.run.call(self.agent.toolbox, step.action, arguments))
+        except FinalAnswerCalled:  # a tool raised it: the model alone ends its run
+            raise CallFailed(f"{step.action} failed: FinalAnswerCalled") from None
 
     def run_python(self, arguments: Mapping[str, Any]) -> str:
         """Run a cell in the run's session."""
@@ -313,7 +316,9 @@ class _ReActRun:
         problem: str | None = None
         parsed = None
         if (schema := self.agent.answer_schema) is not None:
-            parsed, problem = schema.read(_text(answer), answer, self.run.check)
+            # Another value than text must fit by itself: its JSON as text is not what was answered.
+            text = answer if isinstance(answer, str) else None
+            parsed, problem = schema.read(text, answer, self.run.check)
         if problem is None and self.agent.on_answer is not None:
             try:
                 answer = self.agent.on_answer(answer)

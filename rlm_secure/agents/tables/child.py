@@ -269,9 +269,9 @@ def read_workbook(wanted: str | None, limits: Limits) -> Sheet:
     chosen.reset_dimensions()  # what a file says of its size may be wrong
     rows: list[tuple[Any, ...]] = []
     seen = above = 0
-    for row in chosen.iter_rows(values_only=True):
-        seen += max(len(row), 1)
-        if seen > 2 * limits.cells or above > 2 * limits.rows:
+    for number, row in enumerate(chosen.iter_rows(values_only=True)):
+        seen += len(row)
+        if seen > 2 * limits.cells or number > 2 * limits.rows:
             raise Bad(
                 f"has more than {limits.cells:,} cells, which is the most of a table; keep the rows that are needed"
             )
