@@ -266,6 +266,13 @@ def test_on_answer_may_refuse_or_replace_an_answer() -> None:
     assert "secret" not in str(completion)
 
 
+def test_what_on_answer_returns_is_json() -> None:
+    strange = iter([object(), {"n": 1}])
+    completion = agent([done(1), done(2)], on_answer=lambda _: next(strange)).run("q")
+    assert completion.answer == {"n": 1}
+    assert "on_answer failed: NoJSON" in str(completion.steps[0].observation)
+
+
 # -- the python tool ------------------------------------------------------------------------------------------
 
 
@@ -384,6 +391,15 @@ def test_tool_calls_arguments_and_results_are_bounded() -> None:
     completion = agent([act("add_numbers", {"a": 1, "b": 2})] * 2 + [done("ok")], policy=policy, max_steps=2)
     with pytest.raises(NoFinalAnswerError):
         completion.run("q")
+
+
+def test_steps_that_have_no_room_are_not_kept() -> None:
+    long = act("add_numbers", {"a": 1, "b": "y" * 700_000})
+    policy = Policy(name="small", limits=Limits(kept_bytes=1024 * 1024))
+    completion = agent([long, long, done(1)], policy=policy).run("q")
+    assert completion.answer == 1
+    assert "not kept" in str(completion.steps[1].input)
+    assert [notice.kind for notice in completion.notices] == ["records"]
 
 
 def test_a_long_observation_is_cut_for_the_model() -> None:
