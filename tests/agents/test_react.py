@@ -28,10 +28,12 @@ from rlm_secure.events import (
     AnswerReady,
     AnswerRejected,
     CellCompleted,
+    CellStarted,
     RunCompleted,
     TextDelta,
     ToolCalled,
     TurnCompleted,
+    TurnStarted,
     Violation,
 )
 from rlm_secure.logger import AuditLog, RLMLogger, verify
@@ -222,7 +224,8 @@ def test_no_final_answer_within_the_steps() -> None:
     assert "add_numbers" in str(ended.value.partial_answer)
     policy = Policy(name="short", lm=LM(iterations=1))
     with pytest.raises(NoFinalAnswerError, match="took 1 steps"):
-        agent(lambda _: "Final Answer: 3", max_steps=9, policy=policy).run("q")
+        agent(lambda _: "Final Answer: 3", max_steps=9, policy=policy, on_event=(heard := Heard())).run("q")
+    assert [each.limit for each in heard.of(TurnStarted)] == [1]
 
 
 # -- answers that are checked ---------------------------------------------------------------------------------
@@ -448,6 +451,37 @@ def test_a_run_for_an_event_loop_and_as_a_stream() -> None:
     assert isinstance(last.completion, ReActCompletion)
     assert last.completion.answer == 3
     assert "".join(each.text for each in events if isinstance(each, TextDelta)).startswith("Thought: I go on.")
+
+
+def test_a_stream_that_is_left_early_ends_its_run_and_its_cell() -> None:
+    one = agent(lambda _: act("python", {"code": "while True: pass"}), python=True)
+    stream = one.stream("q")
+    for event in stream:
+        if isinstance(event, CellStarted):
+            break
+    began = time.monotonic()
+    stream.close()
+    assert time.monotonic() - began < 10
+    assert not [each.name for each in threading.enumerate() if each.name in ("rlm-secure-stream", "rlm-secure-tree")]
+
+
+def test_runs_of_one_agent_in_threads_do_not_mix() -> None:
+    def script(messages: Any) -> str:
+        number = messages[1]["content"]
+        if len(messages) < 4:
+            return act("python", {"code": f"x = {number!r} if 'x' not in dir() else 'mixed'\nx"})
+        return done([number, messages[3]["content"]])
+
+    one = agent(script, python=True)
+    found: dict[str, Any] = {}
+    threads = [
+        threading.Thread(target=lambda n=str(n): found.__setitem__(n, one.run(n).answer), daemon=True) for n in range(6)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+    assert found == {str(n): [str(n), f"Observation: '{n}'"] for n in range(6)}
 
 
 # -- hostile observations ---------------------------------------------------------------------------------------

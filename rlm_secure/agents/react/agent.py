@@ -234,7 +234,7 @@ class _ReActRun:
 
     def complete(self) -> ReActCompletion[Any]:
         """Take steps until `final_answer` is called, and its answer accepted."""
-        limit = min(self.agent.max_steps, self.run.policy.lm.iterations)
+        limit = self.run.limit
         for _ in range(limit):
             answer = self.step()
             if answer is not None:
@@ -345,7 +345,7 @@ class _ReActRun:
     def observe(self, step: Step, call: ToolCall | None, observation: str | None, error: str | None) -> str:
         """Add the reply and its observation to the conversation. Returns the observation as the model reads it."""
         said = _failure(error) if error is not None else observation or ""
-        text = "\n".join([_cut(inert_for_model(said)), *(f"Note: {note}." for note in step.notes)])
+        text = "\n".join([inert_for_model(_cut(said)), *(f"Note: {note}." for note in step.notes)])
         if call is None:
             self.messages.append(_message("assistant", step.kept or "(nothing)"))
             self.messages.append(_message("user", f"Observation: {text}"))
