@@ -32,11 +32,13 @@ _WORDS: Final = {"true": "true", "false": "false", "null": "null", "none": "null
 #: What may end a string, or begins an escape in it, by the mark that begins it. No single expression finds the end:
 #: Python before 3.11.5 is wrong about possessive groups that look ahead (gh-106052).
 _STOPS: Final = {
-    mark: re.compile(rf"\\.|{ends}", re.DOTALL)
-    for mark, ends in {
-        '"""': '"""', "'''": "'''", '"': '"', "'": "'", "\u201c": "[\u201c\u201d]", "\u2018": "[\u2018\u2019]",
-    }.items()
-}  # fmt: skip
+    '"""': re.compile(r'\\.|"""', re.DOTALL),
+    "'''": re.compile(r"\\.|'''", re.DOTALL),
+    '"': re.compile(r'\\.|"', re.DOTALL),
+    "'": re.compile(r"\\.|'", re.DOTALL),
+    "\u201c": re.compile("\\\\.|[\u201c\u201d]", re.DOTALL),
+    "\u2018": re.compile("\\\\.|[\u2018\u2019]", re.DOTALL),
+}
 #: Marks that are apostrophes as well: they end a string only before what may follow a value.
 _APOSTROPHES: Final = ("'", "\u2018")
 _FOLLOWS: Final = re.compile(r"\s*+(?:[,:}\]#`]|//|\Z)")
