@@ -17,7 +17,6 @@ import platform
 import re
 import subprocess
 import sys
-import tempfile
 import time
 import venv
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from rlm_secure import __version__
 from rlm_secure.agents import ReActAgent
 from rlm_secure.events import ToolCalled
 from rlm_secure.policy.model import Limits, Policy
+from rlm_secure.removal import Scratch
 from tests.servers.openai_server import OpenAIServer, Raw
 
 ROOT: Final = Path(__file__).parents[1]
@@ -243,8 +243,8 @@ def ours(case: Case, column: str) -> str | None:
     """What our agent does with the case's reply in the form of `column`; None where there is no such form."""
     if (case.text if column == COLUMNS[0] else case.calls) is None:
         return None
-    with tempfile.TemporaryDirectory() as folder, secret_environment():
-        mark = Path(folder) / "mark"
+    with Scratch() as folder, secret_environment():
+        mark = folder / "mark"
         marked = json.loads(json.dumps(vars(case)).replace(MARK, str(mark)))
         here = Case(**{**marked, "calls": tuple(tuple(each) for each in marked["calls"] or ())})
         ran: list[str] = []
@@ -308,8 +308,8 @@ def secret_environment() -> Iterator[None]:
 
 def peer() -> dict[str, dict[str, str]]:
     """The columns of smolagents' agents, by the names of the cases."""
-    with tempfile.TemporaryDirectory() as folder:
-        mark = str(Path(folder) / "mark")
+    with Scratch() as folder:
+        mark = str(folder / "mark")
         jobs = [
             {**vars(case), "column": column, "mark": mark, "steps": STEPS, "secret": SECRET, "hostile": HOSTILE}
             for case in CASES

@@ -157,7 +157,8 @@ class Agent:
         )
 
     def _complete_in(self, tree: Tree, work: Callable[[AgentRun], C], limit: int) -> C:
-        """One run inside a tree that the caller entered. Raises as RLM.completion does."""
+        """One run inside a tree that the caller entered, of no more turns than the policy has. Raises as RLM does."""
+        limit = min(limit, self.policy.lm.iterations)
         tree.emit(RunStarted(depth=0, model=self.model, environment=self.environment_type))
         run: AgentRun | None = None
         try:
@@ -219,8 +220,8 @@ class AgentRun:
 
     # -- sessions -------------------------------------------------------------------------------------
 
-    def session(self, **options: Any) -> REPL:
-        """A new session that returns values; `options` are those of REPL. The run closes it at its end at the latest.
+    def session(self, files: Mapping[str, bytes | bytearray | str | Path] | None = None, **options: Any) -> REPL:
+        """A new session with `files` that returns values; `options` are those of REPL. The run closes it at its end.
 
         Make every request to it inside `running()`: so the run's deadline and its stop apply.
         """
@@ -235,7 +236,7 @@ class AgentRun:
             "reservation": self.tree.sandboxes.reserve(below=0),
             **options,
         }
-        repl = opened(self.tree, lambda: get_environment(agent.environment_type, given))
+        repl = opened(self.tree, lambda: get_environment(agent.environment_type, given), files=files)
         self._stack.callback(repl.cleanup)
         return repl
 
@@ -243,13 +244,12 @@ class AgentRun:
         """Interrupt `repl` if the run is stopped inside the block. Raises as check()."""
         return self.tree.running(repl)
 
-    def run_cell(self, repl: REPL, code: str, *, number: int | None = None, index: int = 1) -> CodeBlock:
-        """Run one cell, with the events of one. A session that it ends is in its error (`session_ended`).
+    def run_cell(self, repl: REPL, code: str) -> CodeBlock:
+        """Run one cell of the turn, with the events of one. A session that it ends is in its error (`session_ended`).
 
         Raises as check() if the run was stopped.
         """
-        number = self.number if number is None else number
-        self.emit(CellStarted(depth=0, number=number, index=index, code=code))
+        self.emit(CellStarted(depth=0, number=self.number, index=1, code=code))
         try:
             with self.running(repl):
                 result = repl.execute_code(code)
@@ -260,7 +260,7 @@ class AgentRun:
             told = f"{type(lost).__name__}: {lost}"
             result = REPLResult("", f"\n{told}", {}, error=CellCrashed(told, session_ended=True))
         block = CodeBlock(code, result)
-        self.emit(CellCompleted(depth=0, number=number, index=index, block=block))
+        self.emit(CellCompleted(depth=0, number=self.number, index=1, block=block))
         if isinstance(result.error, CellRefused | WallViolation):
             rule = result.error.rule or result.error.wall or "language"
             self.emit(Violation(depth=0, rule=rule, message=str(result.error)))

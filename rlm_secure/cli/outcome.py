@@ -13,7 +13,6 @@ from rlm_secure.errors import (
     BudgetExceededError,
     ErrorThresholdExceededError,
     NoFinalAnswerError,
-    PromptTooLarge,
     ProviderError,
     TimeoutExceededError,
     TokenLimitExceededError,
@@ -25,15 +24,8 @@ if TYPE_CHECKING:
     from rlm_secure.types import RLMChatCompletion
 
 _LIMITS: Final = (BudgetExceededError, TimeoutExceededError, TokenLimitExceededError)
-#: What ends a question without an answer.
-NO_ANSWER: Final = (
-    *_LIMITS,
-    AnswerInvalidError,
-    ErrorThresholdExceededError,
-    NoFinalAnswerError,
-    PromptTooLarge,
-    ProviderError,
-)
+#: What ends a question without an answer, beside PromptTooLarge.
+NO_ANSWER: Final = (*_LIMITS, AnswerInvalidError, ErrorThresholdExceededError, NoFinalAnswerError, ProviderError)
 
 
 def no_answer(arguments: argparse.Namespace, error: Exception, progress: Progress) -> int:

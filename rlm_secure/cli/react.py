@@ -12,7 +12,7 @@ from typing import Any
 
 from rlm_secure.cli import options, outcome, transfer
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, inert, say, talk, write_json
-from rlm_secure.errors import SessionEnded
+from rlm_secure.errors import PromptTooLarge, SessionEnded
 from rlm_secure.inert import inert_line
 
 DETAILS = """\
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     except SessionEnded as error:
         outcome.no_answer(arguments, error, progress)
         return FAILED
-    except outcome.NO_ANSWER as error:
+    except (*outcome.NO_ANSWER, PromptTooLarge) as error:
         return outcome.no_answer(arguments, error, progress)
     except (ValueError, TypeError) as error:
         say(f"{arguments.prog}: error: {error}", style="red")

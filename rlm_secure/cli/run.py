@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlm_secure.cli import options, outcome, transfer
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, talk, write_json
+from rlm_secure.errors import PromptTooLarge
 
 if TYPE_CHECKING:
     from rlm_secure.cli.progress import Progress
@@ -106,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
                 try:
                     with progress:
                         completion = rlm.completion(about, question if arguments.context or number else None)
-                except outcome.NO_ANSWER as error:
+                except (*outcome.NO_ANSWER, PromptTooLarge) as error:
                     code = outcome.no_answer(arguments, error, progress)
                     if number == 0:
                         break  # the further ones would have no context, or no model

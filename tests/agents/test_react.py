@@ -28,10 +28,12 @@ from rlm_secure.events import (
     AnswerReady,
     AnswerRejected,
     CellCompleted,
+    CellStarted,
     RunCompleted,
     TextDelta,
     ToolCalled,
     TurnCompleted,
+    TurnStarted,
     Violation,
 )
 from rlm_secure.logger import AuditLog, RLMLogger, verify
@@ -222,7 +224,8 @@ def test_no_final_answer_within_the_steps() -> None:
     assert "add_numbers" in str(ended.value.partial_answer)
     policy = Policy(name="short", lm=LM(iterations=1))
     with pytest.raises(NoFinalAnswerError, match="took 1 steps"):
-        agent(lambda _: "Final Answer: 3", max_steps=9, policy=policy).run("q")
+        agent(lambda _: "Final Answer: 3", max_steps=9, policy=policy, on_event=(heard := Heard())).run("q")
+    assert [each.limit for each in heard.of(TurnStarted)] == [1]
 
 
 # -- answers that are checked ---------------------------------------------------------------------------------
@@ -264,6 +267,13 @@ def test_on_answer_may_refuse_or_replace_an_answer() -> None:
     assert "say it politely" in str(completion.steps[0].observation)
     assert "on_answer failed: RuntimeError" in str(completion.steps[1].observation)
     assert "secret" not in str(completion)
+
+
+def test_what_on_answer_returns_is_json() -> None:
+    strange = iter([object(), {"n": 1}])
+    completion = agent([done(1), done(2)], on_answer=lambda _: next(strange)).run("q")
+    assert completion.answer == {"n": 1}
+    assert "on_answer failed: NoJSON" in str(completion.steps[0].observation)
 
 
 # -- the python tool ------------------------------------------------------------------------------------------
@@ -386,6 +396,15 @@ def test_tool_calls_arguments_and_results_are_bounded() -> None:
         completion.run("q")
 
 
+def test_steps_that_have_no_room_are_not_kept() -> None:
+    long = act("add_numbers", {"a": 1, "b": "y" * 700_000})
+    policy = Policy(name="small", limits=Limits(kept_bytes=1024 * 1024))
+    completion = agent([long, long, done(1)], policy=policy).run("q")
+    assert completion.answer == 1
+    assert "not kept" in str(completion.steps[1].input)
+    assert [notice.kind for notice in completion.notices] == ["records"]
+
+
 def test_a_long_observation_is_cut_for_the_model() -> None:
     def long() -> str:
         return "x" * 50_000
@@ -432,6 +451,37 @@ def test_a_run_for_an_event_loop_and_as_a_stream() -> None:
     assert isinstance(last.completion, ReActCompletion)
     assert last.completion.answer == 3
     assert "".join(each.text for each in events if isinstance(each, TextDelta)).startswith("Thought: I go on.")
+
+
+def test_a_stream_that_is_left_early_ends_its_run_and_its_cell() -> None:
+    one = agent(lambda _: act("python", {"code": "while True: pass"}), python=True)
+    stream = one.stream("q")
+    for event in stream:
+        if isinstance(event, CellStarted):
+            break
+    began = time.monotonic()
+    stream.close()
+    assert time.monotonic() - began < 10
+    assert not [each.name for each in threading.enumerate() if each.name in ("rlm-secure-stream", "rlm-secure-tree")]
+
+
+def test_runs_of_one_agent_in_threads_do_not_mix() -> None:
+    def script(messages: Any) -> str:
+        number = messages[1]["content"]
+        if len(messages) < 4:
+            return act("python", {"code": f"x = {number!r} if 'x' not in dir() else 'mixed'\nx"})
+        return done([number, messages[3]["content"]])
+
+    one = agent(script, python=True)
+    found: dict[str, Any] = {}
+    threads = [
+        threading.Thread(target=lambda n=str(n): found.__setitem__(n, one.run(n).answer), daemon=True) for n in range(6)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+    assert found == {str(n): [str(n), f"Observation: '{n}'"] for n in range(6)}
 
 
 # -- hostile observations ---------------------------------------------------------------------------------------

@@ -28,7 +28,17 @@ from rlm_secure.policy import Gate
 from rlm_secure.rlm.answers import AnswerSchema
 from rlm_secure.rlm.prompts import describe_session
 from rlm_secure.tools import Toolbox, ToolError
-from rlm_secure.types import Action, CodeBlock, Parsed, RLMChatCompletion, RLMIteration, json_safe
+from rlm_secure.tools.plain import plain
+from rlm_secure.types import (
+    Action,
+    CodeBlock,
+    Parsed,
+    RLMChatCompletion,
+    RLMIteration,
+    held_bytes,
+    json_safe,
+    not_kept,
+)
 
 FINAL: Final = "final_answer"
 #: Most characters of an observation that the model reads.
@@ -224,7 +234,7 @@ class _ReActRun:
 
     def complete(self) -> ReActCompletion[Any]:
         """Take steps until `final_answer` is called, and its answer accepted."""
-        limit = min(self.agent.max_steps, self.run.policy.lm.iterations)
+        limit = self.run.limit
         for _ in range(limit):
             answer = self.step()
             if answer is not None:
@@ -321,7 +331,7 @@ class _ReActRun:
             parsed, problem = schema.read(text, answer, self.run.check)
         if problem is None and self.agent.on_answer is not None:
             try:
-                answer = self.agent.on_answer(answer)
+                answer = plain(self.agent.on_answer(answer), self.run.policy.lm.reply_bytes)
             except ToolError as refused:
                 problem = str(refused)
             except Exception as error:  # noqa: BLE001  the text of a host exception may hold secrets
@@ -335,7 +345,7 @@ class _ReActRun:
     def observe(self, step: Step, call: ToolCall | None, observation: str | None, error: str | None) -> str:
         """Add the reply and its observation to the conversation. Returns the observation as the model reads it."""
         said = _failure(error) if error is not None else observation or ""
-        text = "\n".join([_cut(inert_for_model(said)), *(f"Note: {note}." for note in step.notes)])
+        text = "\n".join([inert_for_model(_cut(said)), *(f"Note: {note}." for note in step.notes)])
         if call is None:
             self.messages.append(_message("assistant", step.kept or "(nothing)"))
             self.messages.append(_message("user", f"Observation: {text}"))
@@ -359,7 +369,13 @@ class _ReActRun:
     ) -> None:
         """Keep the step, and log its turn."""
         given = step.text if step.arguments is NOTHING else step.arguments
-        self.steps.append(ReActStep(number, step.thought, step.action, given, observation, error, seconds))
+        kept = (step.thought, given, observation)
+        size = held_bytes([*kept])
+        if not self.run.tree.records.take(size):
+            kept = ("", not_kept(size), None)
+            self.run.notice("records", "a step was not kept: limits.kept_bytes leaves no room for it")
+        thought, shown_input, told = kept
+        self.steps.append(ReActStep(number, thought, step.action, shown_input, told, error, seconds))
         actions = [] if step.action is None else [Action(step.action, given, observation or "", error, seconds)]
         final = None if accepted is None else _text(accepted[0])
         self.run.record(

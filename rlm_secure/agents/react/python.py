@@ -9,7 +9,6 @@ from typing import Any, Final
 from rlm_secure.agents.agent import AgentRun
 from rlm_secure.environments import REPL
 from rlm_secure.errors import SessionEnded
-from rlm_secure.policy import Gate
 from rlm_secure.rlm.completion import keep_files
 from rlm_secure.types import CodeBlock, REPLResult
 
@@ -37,25 +36,19 @@ class PythonTool:
 
     def __call__(self, code: str) -> CodeBlock:
         """Run one cell. Raises SessionEnded if its session ended once more than the policy allows."""
-        repl = self._repl = self._repl or self._open()
+        repl = self._repl = self._repl or self._run.session(self._given, context_payload=self._context)
         block = self._run.run_cell(repl, code)
         error = block.result.error
         for said in keep_files(self.written, block.result.files, self._run.policy.limits):
             self._run.notice("records", said)
         if error is not None and error.session_ended:
             self._restarts += 1
-            if not Gate(self._run.policy).resumes(self._restarts).allowed:
+            if not self._run.gate.resumes(self._restarts).allowed:
                 raise SessionEnded(f"the session of the python tool ended: {error}")
             repl.cleanup()
             self._repl = None
             block.result.stderr += "\nA new session is started for the next call; variables of earlier calls are gone."
         return block
-
-    def _open(self) -> REPL:
-        repl = self._run.session(context_payload=self._context)
-        for name, data in self._given.items():
-            repl.files[name] = data
-        return repl
 
 
 def shown(result: REPLResult) -> str:
