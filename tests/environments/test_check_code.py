@@ -17,6 +17,7 @@ from rlm_secure.environments.repl import REPL, no_host
 from rlm_secure.errors import CellException, CellRefused, EnvironmentUnavailable, ProtocolViolation, SessionEnded
 from rlm_secure.policy.model import FORBIDDEN_CALLS
 from rlm_secure.types import CodeFinding
+from tests.broker import support
 
 RULES: dict[str, Any] = {
     "result": "result",
@@ -73,6 +74,14 @@ def test_any_text_is_answered_in_bounded_time(repl: REPL, code: str, reason: str
     assert reason in [each for each, _ in made]
     assert time.monotonic() - began < 10
     assert repl.execute_code("1 + 1").error is None
+
+
+def test_a_remote_session_checks_as_a_local_one_does(repl: REPL) -> None:
+    with support.session() as session:
+        assert session.execute("kept = [1]", no_host).error is None
+        for code in ("result = df[df.x > 1]", "import os\ndf['x'] = eval('1')", "(" * 100_000, "\ud800", "kept = 2"):
+            assert session.check_code(code, RULES) == repl.check_code(code, RULES)
+        assert session.execute("print(kept)", no_host).stdout == "[1]\n"
 
 
 def test_a_check_leaves_no_trace() -> None:

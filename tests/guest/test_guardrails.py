@@ -175,6 +175,7 @@ def test_a_forbidden_call_may_be_that_of_re() -> None:
         "df.columns.name = 'a'",
         "columns['a'][0] = 1",
         "columns['a'][-1] = 1",
+        "columns['a'][-1].append(1)",
         "columns.get('a')[0] = 1",
         "df['x'] += 1",
         "df['x']: int = 1",
