@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         LogError,
         MissingExtra,
         MissingKey,
+        NoFinalAnswerError,
         PolicyError,
         PriceUnknownError,
         PromptTooLarge,
@@ -74,9 +75,11 @@ if TYPE_CHECKING:
         RunCompleted,
         RunStarted,
         SandboxTaken,
+        StageStarted,
         SubcallCompleted,
         SubcallStarted,
         TextDelta,
+        ToolCalled,
         TurnCompleted,
         TurnStarted,
         Violation,
@@ -100,6 +103,7 @@ if TYPE_CHECKING:
     from rlm_secure.rlm.rlm import RLM
     from rlm_secure.sandbox import Sandbox
     from rlm_secure.types import (
+        Action,
         ClientBackend,
         CodeBlock,
         EnvironmentType,
@@ -123,15 +127,15 @@ _FROM: Final = {
         "AnswerInvalidError AuditLogError BudgetExceededError CallFailed CallLimitExceededError CallRefused "
         "CancellationError CellCallsRefused CellCrashed CellError CellException CellMemoryLimit CellRefused "
         "CellSkipped CellTimeout ContextError EnforcementError EnvironmentUnavailable ErrorThresholdExceededError "
-        "LogError MissingExtra MissingKey PolicyError PriceUnknownError PromptTooLarge "
+        "LogError MissingExtra MissingKey NoFinalAnswerError PolicyError PriceUnknownError PromptTooLarge "
         "ProtocolViolation ProviderError RLMSecureError "
         "ReentrantCall Refused ResultTooLarge SessionEnded TimeoutExceededError TokenLimitExceededError "
         "ValueNotPlain ValueTooLarge ValueUnavailable WallViolation WrongProcess"
     ),
     "rlm_secure.events": (
         "AnswerReady AnswerRejected CellCompleted CellStarted Compacted Event EventsDropped LimitReached Listener "
-        "ModelCalled Noticed RunCompleted RunStarted SandboxTaken SubcallCompleted SubcallStarted TextDelta "
-        "TurnCompleted TurnStarted Violation"
+        "ModelCalled Noticed RunCompleted RunStarted SandboxTaken StageStarted SubcallCompleted SubcallStarted "
+        "TextDelta ToolCalled TurnCompleted TurnStarted Violation"
     ),
     "rlm_secure.environments.interface": "Snapshot",
     "rlm_secure.environments.session_files": "SessionFiles",
@@ -143,7 +147,7 @@ _FROM: Final = {
     "rlm_secure.rlm.rlm": "RLM",
     "rlm_secure.sandbox": "Sandbox",
     "rlm_secure.types": (
-        "ClientBackend CodeBlock EnvironmentType ModelUsageSummary Notice REPLResult RLMChatCompletion "
+        "Action ClientBackend CodeBlock EnvironmentType ModelUsageSummary Notice REPLResult RLMChatCompletion "
         "RLMIteration RLMMetadata RefusedCall UsageSummary"
     ),
     "rlm_secure.values": "Values",
@@ -166,6 +170,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
+    "Action",
     "AnswerInvalidError",
     "AnswerReady",
     "AnswerRejected",
@@ -217,6 +222,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "ModelCalled",
     "ModelUsageSummary",
     "Network",
+    "NoFinalAnswerError",
     "Notice",
     "Noticed",
     "OtherEnvironment",
@@ -244,11 +250,13 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "SessionEnded",
     "SessionFiles",
     "Snapshot",
+    "StageStarted",
     "SubcallCompleted",
     "SubcallStarted",
     "TextDelta",
     "TimeoutExceededError",
     "TokenLimitExceededError",
+    "ToolCalled",
     "TurnCompleted",
     "TurnStarted",
     "UsageSummary",

@@ -39,7 +39,8 @@ RLMSecureError
 ├── TokenLimitExceededError      │
 ├── ErrorThresholdExceededError  │
 ├── CancellationError            ┘
-└── AnswerInvalidError           the last answer of a run does not fit its answer_schema
+├── AnswerInvalidError           the last answer of a run does not fit its answer_schema
+└── NoFinalAnswerError           an agent's steps are used up, and it gave no final answer
 """
 
 from __future__ import annotations

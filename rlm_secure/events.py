@@ -112,7 +112,7 @@ class StageStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(Event):
-    """A tool that an agent's model called in turn `number` has ended; `error` is what the model reads of a failure."""
+    """A tool of an agent was called in turn `number`; `error` is what the model reads of a failure."""
 
     number: int
     tool: str

@@ -1,4 +1,4 @@
-"""Agents behind the same policy, sandboxes, budgets, logs and audit as RLM: ReAct, and code generation for tables."""
+"""The ReAct agent, behind the same policy, sandboxes, budgets, logs and audit as RLM."""
 
 from rlm_secure.agents.react.agent import ReActAgent, ReActCompletion, ReActStep
 from rlm_secure.agents.react.tool import FinalAnswerCalled, Tool

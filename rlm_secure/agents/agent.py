@@ -1,4 +1,4 @@
-"""What both agents have in common: what they are told, and one run with its model, sessions, limits and log."""
+"""What an agent is told, and one run of it: its model, sessions, limits and log."""
 
 from __future__ import annotations
 

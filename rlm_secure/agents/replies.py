@@ -4,8 +4,6 @@ Models put prose around JSON, write Python's literals in it, forget quotation ma
 meant is written anew as strict JSON, and `untrusted_json.loads` alone makes values of it, with its limits. Every
 function accepts any text, never raises because of it, and takes time proportional to its length. No text is parsed or
 run as Python.
-
-Guards: that what a model wrote becomes plain JSON values within limits, or nothing
 """
 
 from __future__ import annotations
@@ -31,20 +29,17 @@ _NAME: Final = re.compile(r"[A-Za-z_$][\w$-]*+")
 _NUMBER: Final = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?+([eE][+-]?[0-9]++)?+(?![\w.])")
 _WORDS: Final = {"true": "true", "false": "false", "null": "null", "none": "null"}
 
-#: How a string ends, by how it begins. Where the mark is also an apostrophe, it ends the string only before what may
-#: follow a value.
-_AFTER: Final = r"\s*+(?:[,:}\]#`]|//|\Z)"
-_TRIPLE: Final = re.compile(r'((?:[^"\\]++|\\.|"(?!""))*+)"""', re.DOTALL)
-_TRIPLE_SINGLE: Final = re.compile(r"((?:[^'\\]++|\\.|'(?!''))*+)'''", re.DOTALL)
-_DOUBLE: Final = re.compile(r'((?:[^"\\]++|\\.)*+)"', re.DOTALL)
-_SINGLE: Final = re.compile(rf"((?:[^'\\]++|\\.|'(?!{_AFTER}))*+)'", re.DOTALL)
-_CURLED: Final = re.compile("((?:[^\u201c\u201d\\\\]++|\\\\.)*+)[\u201c\u201d]", re.DOTALL)
-_CURLED_SINGLE: Final = re.compile(
-    f"((?:[^\u2018\u2019\\\\]++|\\\\.|[\u2018\u2019](?!{_AFTER}))*+)[\u2018\u2019]", re.DOTALL
-)
-_STRINGS: Final = {
-    '"""': _TRIPLE, "'''": _TRIPLE_SINGLE, '"': _DOUBLE, "'": _SINGLE, "\u201c": _CURLED, "\u2018": _CURLED_SINGLE,
+#: What may end a string, or begins an escape in it, by the mark that begins it. No single expression finds the end:
+#: Python before 3.11.5 is wrong about possessive groups that look ahead (gh-106052).
+_STOPS: Final = {
+    mark: re.compile(rf"\\.|{ends}", re.DOTALL)
+    for mark, ends in {
+        '"""': '"""', "'''": "'''", '"': '"', "'": "'", "\u201c": "[\u201c\u201d]", "\u2018": "[\u2018\u2019]",
+    }.items()
 }  # fmt: skip
+#: Marks that are apostrophes as well: they end a string only before what may follow a value.
+_APOSTROPHES: Final = ("'", "\u2018")
+_FOLLOWS: Final = re.compile(r"\s*+(?:[,:}\]#`]|//|\Z)")
 _ALIKE: Final = {"\u201d": "\u201c", "\u201e": "\u201c", "\u2019": "\u2018", "\u201a": "\u2018"}
 _PIECE: Final = re.compile(r'\\u[0-9a-fA-F]{4}|\\.|["\x00-\x1f]', re.DOTALL)
 
@@ -230,16 +225,17 @@ class _Reader:
 
     def _string(self, at: int) -> tuple[str, int]:
         mark = self._text[at : at + 3]
-        if mark not in _STRINGS:
+        if mark not in _STOPS:
             mark = _ALIKE.get(mark[:1], mark[:1])
-        ends = _STRINGS.get(mark)
-        if ends is None or mark in self._endless:
+        if mark not in _STOPS or mark in self._endless:
             raise _Broken(at)
-        string = _ended(ends, self._text, at + len(mark))
-        if string is None:
-            self._endless.add(mark)
-            raise _Broken(at + len(mark))
-        return f'"{_PIECE.sub(_strict, string[1])}"', string.end()
+        begin = at + len(mark)
+        for stop in _STOPS[mark].finditer(self._text, begin):
+            if stop[0][0] == "\\" or (mark in _APOSTROPHES and not _FOLLOWS.match(self._text, stop.end())):
+                continue
+            return f'"{_PIECE.sub(_strict, self._text[begin : stop.start()])}"', stop.end()
+        self._endless.add(mark)
+        raise _Broken(begin)
 
 
 def _strict(piece: re.Match[str]) -> str:
@@ -253,10 +249,6 @@ def _strict(piece: re.Match[str]) -> str:
         return ""  # as Python goes on with a string on the next line
     kept = json.dumps(said[1])[1:-1]
     return kept if said[1] in "'\u2018\u2019\u201c\u201d" else f"\\\\{kept}"
-
-
-def _ended(ends: re.Pattern[str], text: str, at: int) -> re.Match[str] | None:
-    return ends.match(text, at)
 
 
 def _end(match: re.Match[str] | None, at: int) -> int:

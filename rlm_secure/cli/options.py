@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from rlm_secure.cli.terminal import COULD_NOT_RUN, say
+
 if TYPE_CHECKING:
     from rlm_secure.testing.arena import Arena
 
@@ -94,6 +96,75 @@ def add_walls(command: argparse.ArgumentParser) -> None:
     """Add --environment and --policy."""
     command.add_argument("--environment", default="local", metavar="NAME", help="where cells run (default: local)")
     add_policy(command)
+
+
+def add_backend(command: argparse.ArgumentParser) -> None:
+    """Add --backend, --model, --base-url and --backend-arg: who answers. `backend_kwargs` reads them."""
+    command.add_argument("--backend", default="openai", metavar="NAME", help="who answers (default: openai)")
+    command.add_argument("--model", metavar="NAME", help="the model, as the backend calls it")
+    command.add_argument("--base-url", metavar="URL", help="another server that speaks the backend's API")
+    command.add_argument(
+        "--backend-arg",
+        action="append",
+        default=[],
+        type=backend_argument,
+        metavar="KEY=VALUE",
+        help="a further argument of the backend; VALUE is JSON or text; may be repeated",
+    )
+
+
+def backend_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the backend is told. Where no model was named, prints that and raises SystemExit(2)."""
+    given = {"model_name": arguments.model, "base_url": arguments.base_url}
+    found = {key: value for key, value in given.items() if value is not None} | dict(arguments.backend_arg)
+    if "model_name" not in found and arguments.backend != "scripted":
+        say(f"{arguments.prog}: error: no model was named; add --model NAME, as the backend calls it", style="red")
+        raise SystemExit(COULD_NOT_RUN)
+    return found
+
+
+def add_context(command: argparse.ArgumentParser) -> None:
+    """Add --context."""
+    command.add_argument(
+        "--context", action="append", metavar="PATH", help="file, directory or - for stdin; may be repeated"
+    )
+
+
+def add_limits(command: argparse.ArgumentParser) -> None:
+    """Add --max-budget, --max-tokens and --timeout: what a run may take, within its policy."""
+    command.add_argument(
+        "--max-budget", type=dollars, metavar="USD", help="US dollars at most (default: the policy's)"
+    )
+    command.add_argument(
+        "--max-tokens", type=count, metavar="N", help="tokens at most, in and out (default: the policy's)"
+    )
+    command.add_argument("--timeout", type=seconds, metavar="SECONDS", help="stop earlier than the policy does")
+
+
+def limits(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Those limits, as an RLM or an agent takes them."""
+    return {
+        "max_budget": arguments.max_budget,
+        "max_tokens": arguments.max_tokens,
+        "max_timeout": arguments.timeout,
+    }
+
+
+def add_schema(command: argparse.ArgumentParser) -> None:
+    """Add --schema."""
+    command.add_argument(
+        "--schema",
+        type=schema,
+        metavar="FILE|JSON",
+        help="a JSON Schema; the answer is JSON that fits it",
+    )
+
+
+def add_watching(command: argparse.ArgumentParser) -> None:
+    """Add --log-dir, --verbose and --json."""
+    command.add_argument("--log-dir", metavar="DIR", help="write the trajectory there, as JSON lines")
+    command.add_argument("--verbose", action="store_true", help="show cells and their output on stderr")
+    add_json(command)
 
 
 def add_policy(command: argparse.ArgumentParser) -> None:

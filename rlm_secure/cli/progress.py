@@ -12,13 +12,14 @@ from rich.text import Text
 
 from rlm_secure import events
 from rlm_secure.cli.terminal import inert
+from rlm_secure.inert import excerpt
 from rlm_secure.plural import counted
 
 _SHOWN = 2_000
 
 
 class Progress:
-    """A listener for RLM's `on_event`. Counts turns; use as a context manager around each run.
+    """A listener for `on_event` of an RLM or an agent. Counts turns; use as a context manager around each run.
 
     `unfounded`: the last run's answer is plain text after turns in which nothing was run.
     """
@@ -29,6 +30,7 @@ class Progress:
         self._console = console
         self._verbose = verbose
         self._calls = 0
+        self._refused = ""
         self._lock = threading.Lock()
         self._status: Status | None = None
 
@@ -70,7 +72,15 @@ class Progress:
                 self._cell(event, indent)
             case events.Noticed(depth=0, kind="nothing-ran"):
                 self.unfounded = True
+            case events.StageStarted():
+                because = f": {excerpt(event.reason)}" if event.reason else ""
+                self._now(f"turn {event.number} · {event.stage}{because}")
+                if not self._console.is_terminal or self._verbose:
+                    self._line(f"turn {event.number} · {event.stage}{because}", "dim")
+            case events.ToolCalled():
+                self._tool(event)
             case events.Violation():
+                self._refused = event.message
                 self._line(f"{indent}refused by {event.rule}: {event.message}", "yellow")
             case events.LimitReached():
                 self._line(f"{indent}limit reached: {event.message}", "yellow")
@@ -78,6 +88,15 @@ class Progress:
                 self._line(f"{indent}answer not accepted: {event.problem}", "yellow")
             case _:
                 pass
+
+    def _tool(self, event: events.ToolCalled) -> None:
+        """One line of a call. The model wrote the tool's name; a call that was refused has its line already."""
+        name = excerpt(event.tool)
+        self._now(f"turn {event.number} · {name}")
+        if event.error is not None and event.error != self._refused:
+            self._line(f"turn {event.number} · {name} failed: {excerpt(event.error)}", "yellow")
+        elif event.error is None and (not self._console.is_terminal or self._verbose):
+            self._line(f"turn {event.number} · {name} · {event.seconds:.1f} s", "dim")
 
     def _cell(self, event: events.CellCompleted, indent: str) -> None:
         result = event.block.result

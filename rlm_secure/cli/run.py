@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from rlm_secure.cli import options, transfer
-from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, talk, write, write_json
-from rlm_secure.errors import (
-    AnswerInvalidError,
-    BudgetExceededError,
-    ErrorThresholdExceededError,
-    PromptTooLarge,
-    ProviderError,
-    TimeoutExceededError,
-    TokenLimitExceededError,
-)
-from rlm_secure.plural import counted
+from rlm_secure.cli import options, outcome, transfer
+from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, talk, write_json
 
 if TYPE_CHECKING:
     from rlm_secure.cli.progress import Progress
     from rlm_secure.types import RLMChatCompletion
-
-_LIMITS: Final = (BudgetExceededError, TimeoutExceededError, TokenLimitExceededError)
-_NO_ANSWER: Final = (*_LIMITS, AnswerInvalidError, ErrorThresholdExceededError, ProviderError)
 
 DETAILS = """\
 The context becomes the variable `context` of the model's cells: one file or stdin as a str, a directory
@@ -63,20 +49,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         details=DETAILS,
     )
     command.add_argument("question", metavar="QUESTION", help="what you want to know")
-    command.add_argument(
-        "--context", action="append", metavar="PATH", help="file, directory or - for stdin; may be repeated"
-    )
-    command.add_argument("--backend", default="openai", metavar="NAME", help="who answers (default: openai)")
-    command.add_argument("--model", metavar="NAME", help="the model, as the backend calls it")
-    command.add_argument("--base-url", metavar="URL", help="another server that speaks the backend's API")
-    command.add_argument(
-        "--backend-arg",
-        action="append",
-        default=[],
-        type=options.backend_argument,
-        metavar="KEY=VALUE",
-        help="a further argument of the backend; VALUE is JSON or text; may be repeated",
-    )
+    options.add_context(command)
+    options.add_backend(command)
     transfer.add(command)
     options.add_walls(command)
     command.add_argument(
@@ -85,27 +59,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--max-depth", type=options.count, default=1, metavar="N", help="depth of recursion (default: 1)"
     )
-    command.add_argument(
-        "--max-budget", type=options.dollars, metavar="USD", help="US dollars at most (default: the policy's)"
-    )
-    command.add_argument(
-        "--max-tokens", type=options.count, metavar="N", help="tokens at most, in and out (default: the policy's)"
-    )
-    command.add_argument(
-        "--timeout", type=options.seconds, metavar="SECONDS", help="stop earlier than the policy does"
-    )
-    command.add_argument(
-        "--schema",
-        type=options.schema,
-        metavar="FILE|JSON",
-        help="a JSON Schema; the answer is JSON that fits it",
-    )
+    options.add_limits(command)
+    options.add_schema(command)
     command.add_argument(
         "--persistent", action="store_true", help="keep the session, and read further questions from stdin"
     )
-    command.add_argument("--log-dir", metavar="DIR", help="write the trajectory there, as JSON lines")
-    command.add_argument("--verbose", action="store_true", help="show cells and their output on stderr")
-    options.add_json(command)
+    options.add_watching(command)
     command.set_defaults(command=run)
 
 
@@ -116,10 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rlm_secure.logger import RLMLogger
     from rlm_secure.policy import load_policy
 
-    backend_kwargs = _backend_kwargs(arguments)
-    if "model_name" not in backend_kwargs and arguments.backend != "scripted":
-        say("rlm-secure run: error: no model was named; add --model NAME, as the backend calls it", style="red")
-        return COULD_NOT_RUN
+    backend_kwargs = options.backend_kwargs(arguments)
     if arguments.persistent and "-" in (arguments.context or ()):
         say("rlm-secure run: error: with --persistent stdin has further questions; give --context a file", style="red")
         return COULD_NOT_RUN
@@ -137,9 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
             policy=policy,
             max_iterations=arguments.max_iterations,
             max_depth=arguments.max_depth,
-            max_budget=arguments.max_budget,
-            max_tokens=arguments.max_tokens,
-            max_timeout=arguments.timeout,
+            **options.limits(arguments),
             answer_schema=arguments.schema,
             persistent=arguments.persistent,
             files=transfer.read(arguments, policy),
@@ -152,10 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
                 try:
                     with progress:
                         completion = rlm.completion(about, question if arguments.context or number else None)
-                except (*_NO_ANSWER, PromptTooLarge) as error:
-                    say(f"rlm-secure run: no answer: {error}", style="red")
-                    # Before the first turn, it is the backend or the prompt that is no good, unless a limit is reached.
-                    code = FAILED if progress.turns or isinstance(error, _LIMITS) else COULD_NOT_RUN
+                except outcome.NO_ANSWER as error:
+                    code = outcome.no_answer(arguments, error, progress)
                     if number == 0:
                         break  # the further ones would have no context, or no model
                 else:
@@ -183,38 +135,14 @@ def _questions(arguments: argparse.Namespace) -> Iterator[str]:
 
 def _show(arguments: argparse.Namespace, completion: RLMChatCompletion, progress: Progress, policy: str) -> int:
     """Print an answer on stdout, and what it took on stderr. Returns the exit code."""
-    usage = completion.usage_summary
     if arguments.json:
-        answered = {
-            "answer": completion.response,
-            "model": completion.root_model,
-            "seconds": completion.execution_time,
-            "turns": progress.turns,
-            "usage": usage.to_dict(),
-            "environment": arguments.environment,
-            "policy": policy,
-            "notices": [each.to_dict() for each in completion.notices],
-        }
+        answered = {"answer": completion.response, **outcome.facts(arguments, completion, progress, policy)}
         write_json(answered if arguments.schema is None else {**answered, "parsed": completion.parsed})
         sys.stdout.flush()
-    elif arguments.schema is not None:
-        write(json.dumps(completion.parsed, ensure_ascii=False) + "\n", sys.stdout)
     else:
-        write(completion.response + "\n", sys.stdout)
-    calls = sum(each.total_calls for each in usage.model_usage_summaries.values())
-    cost = "" if usage.total_cost is None else f" · ${usage.total_cost:.4f}"
-    say(
-        f"{counted(progress.turns, 'turn')} · {counted(calls, 'model call')} · "
-        f"{counted(usage.total_input_tokens, 'token')} in, {usage.total_output_tokens:,} out{cost} · "
-        f"{completion.execution_time:.1f} s",
-        style="dim",
-    )
+        outcome.show_answer(arguments, completion)
+    outcome.show_usage(completion, progress)
     if progress.unfounded:  # the log has said why
         say("rlm-secure run: no code gave this answer; raise --max-iterations, or name another --model", style="red")
         return FAILED
     return OK
-
-
-def _backend_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
-    given = {"model_name": arguments.model, "base_url": arguments.base_url}
-    return {key: value for key, value in given.items() if value is not None} | dict(arguments.backend_arg)

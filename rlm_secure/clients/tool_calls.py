@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from rlm_secure import untrusted_json
 from rlm_secure.errors import ProviderError
 from rlm_secure.types import encodable
+from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: Most tool calls in one reply.
 MAX_CALLS: Final = 64
@@ -58,8 +58,8 @@ class ToolCall:
     def decoded(self, vendor: str) -> dict[str, Any]:
         """The arguments for a provider that takes them as an object. Raises ProviderError where they are none."""
         try:
-            value = untrusted_json.loads(self.arguments or "{}")
-        except untrusted_json.MalformedJson:
+            value = loads(self.arguments or "{}")
+        except MalformedJson:
             value = None
         if not isinstance(value, dict):
             raise ProviderError(

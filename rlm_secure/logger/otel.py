@@ -2,8 +2,8 @@
 
 >>> rlm = RLM(..., on_event=Spans())
 
-A run is an `invoke_agent` span, a model call a `chat` span, a cell an `execute_tool` span; children nest. Nothing
-is sent anywhere unless the program has set up an exporter.
+A run is an `invoke_agent` span, a model call a `chat` span, a cell or an agent's tool an `execute_tool` span; children
+nest. Nothing is sent anywhere unless the program has set up an exporter.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class Spans:
                 self._end({}, type(error).__name__ if error is not None else None)
             case events.ModelCalled():
                 self._model_call(event)
+            case events.ToolCalled():
+                self._tool_call(event)
             case events.Violation():
                 self._mark("violation", {"rule": excerpt(event.rule)})
             case events.LimitReached():
@@ -78,16 +80,22 @@ class Spans:
         self._end(_usage(usage) if usage is not None else {}, event.error)
 
     def _model_call(self, event: events.ModelCalled) -> None:
+        facts = {"gen_ai.request.model": event.model, "rlm_secure.purpose": event.purpose, **_usage(event.usage)}
+        self._ended(f"chat {event.model}", _operation("chat", facts), event.seconds, event.error, client=True)
+
+    def _tool_call(self, event: events.ToolCalled) -> None:
+        facts = {"gen_ai.tool.name": event.tool, "rlm_secure.turn": event.number}
+        error = None if event.error is None else "tool_error"  # its text may quote what a tool or a model wrote
+        self._ended(f"execute_tool {event.tool}", _operation("execute_tool", facts), event.seconds, error)
+
+    def _ended(
+        self, name: str, attributes: dict[str, Any], seconds: float, error: str | None, *, client: bool = False
+    ) -> None:
         """Add a span that has already ended: it began `seconds` ago."""
         now = time.time_ns()
-        facts = {"gen_ai.request.model": event.model, "rlm_secure.purpose": event.purpose, **_usage(event.usage)}
-        span = self._tracer.start_span(
-            f"chat {event.model}",
-            kind=self._trace.SpanKind.CLIENT,
-            attributes=_operation("chat", facts),
-            start_time=now - int(event.seconds * 1e9),
-        )
-        self._fail(span, event.error)
+        kind = self._trace.SpanKind.CLIENT if client else self._trace.SpanKind.INTERNAL
+        span = self._tracer.start_span(name, kind=kind, attributes=attributes, start_time=now - int(seconds * 1e9))
+        self._fail(span, error)
         span.end(now)
 
     def _begin(self, name: str, attributes: dict[str, Any], *, is_run: bool = False) -> None:

@@ -35,6 +35,9 @@ def record(event: events.Event) -> None:
             seconds = result.execution_time, result.cpu_seconds
             said = "depth %d: turn %d, cell %d took %.3f s, %.3f s of CPU%s"
             _log.debug(said, event.depth, event.number, event.index, *seconds, kind)
+        case events.ToolCalled():
+            said = "depth %d: turn %d: the tool %s took %.3f s%s"
+            _log.debug(said, event.depth, event.number, event.tool, event.seconds, _after(event.error))
         case events.SubcallCompleted():
             _log.debug("depth %d: a child run took %.3f s%s", event.depth, event.seconds, _after(event.error))
         case events.Compacted():

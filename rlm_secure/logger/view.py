@@ -166,8 +166,12 @@ def _turn(entry: Mapping[str, Any], seen: Sequence[Any], depth: int) -> str:
 def _action(action: Any) -> str:
     """A tool call, or a check, of an agent's turn."""
     action = action if isinstance(action, dict) else {}
+    output, error = action.get("output"), action.get("error")
     parts = [_pre(action.get("input"), "code")]
-    parts += [_pre(action[name], style) for name, style in (("output", ""), ("error", "error")) if action.get(name)]
+    if isinstance(output, str) and isinstance(error, str) and output.removeprefix("Error: ").startswith(error):
+        parts.append(_pre(output, "error"))  # the model was told the error: once is enough
+    else:
+        parts += [_pre(text, style) for text, style in ((output, ""), (error, "error")) if text]
     return _open(f"action {_shown(action.get('name'))}", "".join(parts), action.get("seconds"))
 
 

@@ -53,21 +53,22 @@ class AnswerSchema:
         return json.dumps(self.json_schema, separators=(",", ":"), sort_keys=True)
 
     def read(
-        self, text: str, value: Any = None, interrupt: Callable[[], object] | None = None
+        self, text: str | None, value: Any = None, interrupt: Callable[[], object] | None = None
     ) -> tuple[Any, str | None]:
         """The parsed answer and None, or None and what is wrong with it.
 
         `value` is the answer if it is already a JSON value. `text` is parsed as JSON, and also taken as a plain
-        string if the schema accepts one. `interrupt` is called from time to time; what it raises ends the validation.
+        string if the schema accepts one; without a text, `value` alone counts, null too. `interrupt` is called from
+        time to time; what it raises ends the validation.
         """
         problem: str | None = None
-        steps = Steps.of(len(text) if value is None else len(json.dumps(value)), interrupt)
+        steps = Steps.of(len(text) if text is not None and value is None else len(json.dumps(value)), interrupt)
         try:
             for candidate in _candidates(text, value):
                 read, failure = self._read(candidate, steps)
                 if failure is None:
                     return read, None
-                if candidate is not text:
+                if text is None or candidate is not text:
                     problem = failure
         # If validation did not finish, do not fall back to the plain text.
         except OutOfSteps:
@@ -90,9 +91,11 @@ class AnswerSchema:
             return None, f"{shown_place(place)}: {what}"
 
 
-def _candidates(text: str, value: Any) -> Iterator[Any]:
-    if value is not None:
+def _candidates(text: str | None, value: Any) -> Iterator[Any]:
+    if text is None or value is not None:
         yield value
+    if text is None:
+        return
     try:
         yield loads(_unfenced(text))
     except MalformedJson:

@@ -40,7 +40,7 @@ from rlm_secure.events import (
 from rlm_secure.inert import inert_line
 from rlm_secure.logger import RLMLogger
 from rlm_secure.policy import Gate
-from rlm_secure.policy.model import Data
+from rlm_secure.policy.model import Data, Limits
 from rlm_secure.rlm.budget import Meter
 from rlm_secure.rlm.compaction import compacted, history_entries, should_compact, summary_request
 from rlm_secure.rlm.config import RunConfig
@@ -250,16 +250,8 @@ class Run:
         return result
 
     def keep_files(self, written: Mapping[str, bytes]) -> None:
-        """Keep what a cell wrote for the completion: no more than a session may hold, the latest."""
-        limits = self.config.policy.limits
-        for name, data in written.items():
-            self._files.pop(name, None)
-            self._files[name] = data
-        size = sum(map(len, self._files.values()))
-        while len(self._files) > limits.files or size > limits.file_bytes:
-            name = next(iter(self._files))
-            size -= len(self._files.pop(name))
-            said = f"the file {inert_line(name)} was not kept: the cells wrote more than one session may hold"
+        """Keep what a cell wrote for the completion."""
+        for said in keep_files(self._files, written, self.config.policy.limits):
             self.tree.notice(self.config.depth, "records", said)
 
     def nothing_ran(self, response: str, objection: Message | None) -> list[Message]:
@@ -395,6 +387,20 @@ class Run:
         self.config.verbose.print_iteration(iteration, number)
         tell(self.config.on_iteration_complete, self.config.depth, number, seconds)
         self.tree.emit(TurnCompleted(depth=self.config.depth, number=number, seconds=seconds, error=error))
+
+
+def keep_files(kept: dict[str, bytes], written: Mapping[str, bytes], limits: Limits) -> list[str]:
+    """Add what a cell wrote to `kept`: no more than a session may hold, the latest. Returns words on the rest."""
+    for name, data in written.items():
+        kept.pop(name, None)
+        kept[name] = data
+    size = sum(map(len, kept.values()))
+    left_out = []
+    while len(kept) > limits.files or size > limits.file_bytes:
+        name = next(iter(kept))
+        size -= len(kept.pop(name))
+        left_out.append(f"the file {inert_line(name)} was not kept: the cells wrote more than one session may hold")
+    return left_out
 
 
 def log_of(

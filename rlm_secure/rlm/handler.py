@@ -7,7 +7,6 @@ the object that an environment calls with a decoded `Call`, so there is no port 
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from rlm_secure.broker.protocol import Call
 from rlm_secure.clients.base import Client, Completion, InThread, OnText, Prompt, Tally, adapt, prompt_text
 from rlm_secure.clients.media import described, media_type, most_tokens, with_media
 from rlm_secure.clients.prices import REPORTED, Price
-from rlm_secure.clients.tool_calls import ToolSpec
+from rlm_secure.clients.tool_calls import ToolSpec, offered_text
 from rlm_secure.clients.windows import fewest_tokens, prompt_characters
 from rlm_secure.decision import Decided
 from rlm_secure.environments import AuditSink
@@ -370,7 +369,8 @@ class LMHandler:
         self._require_fit(prompt, model or client.model_name or "unknown")
         price = self._price(client, model)
         try:
-            async with tree.reserve(_size(prompt) + _tool_bytes(tools), price, client.max_output_tokens) as reservation:
+            size = _size(prompt) + len(offered_text(tools).encode())
+            async with tree.reserve(size, price, client.max_output_tokens) as reservation:
                 seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
                 began = time.monotonic()
                 usage = NO_USAGE
@@ -536,11 +536,6 @@ def _size(prompt: Prompt) -> int:
     """Bytes of a prompt's text, and as many more as its media may have tokens."""
     text, media = (prompt, 0) if isinstance(prompt, str) else (prompt_text(prompt), sum(map(_media_tokens, prompt)))
     return len(text.encode("utf-8", "surrogatepass")) + media
-
-
-def _tool_bytes(tools: Sequence[ToolSpec]) -> int:
-    """Bytes of what a request says of its tools."""
-    return sum(len(json.dumps([each.name, each.description, dict(each.parameters)])) for each in tools)
 
 
 def _media_tokens(message: dict[str, Any]) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from rlm_secure.agents import ReActAgent, ReActCompletion, Tool
+from rlm_secure.agents import FinalAnswerCalled, ReActAgent, ReActCompletion, Tool
 from rlm_secure.errors import (
     BudgetExceededError,
     CallLimitExceededError,
@@ -123,11 +123,32 @@ def test_the_worked_run_with_numbers() -> None:
         ("[1, 2]", [1, 2], "[1, 2]"),
         ("null", None, "null"),
         ("nine apples", "nine apples", "nine apples"),
+        ("34 apples", "34 apples", "34 apples"),
     ],
 )
 def test_both_forms_of_the_final_answer(written: str, answer: Any, response: str) -> None:
     completion = agent([f"Thought: t\nAction: final_answer\nAction Input: {written}"]).run("q")
     assert (completion.answer, completion.response) == (answer, response)
+
+
+def test_a_tool_without_parameters_may_have_an_empty_input() -> None:
+    def now() -> str:
+        return "noon"
+
+    completion = agent(["Action: now\nAction Input:", act("now", {}), act("now", None), done(1)], (now,)).run("q")
+    assert observed(completion)[:2] == ["noon", "noon"]
+    assert "the input is null" in str(completion.steps[2].observation)
+    empty = agent(["Action: final_answer\nAction Input:", done(1)]).run("q")
+    assert "the input is no JSON" in str(empty.steps[0].observation)
+
+
+def test_another_tool_cannot_end_the_run() -> None:
+    def ends() -> None:
+        raise FinalAnswerCalled("owned")
+
+    completion = agent([act("ends", {}), done("mine")], (ends,)).run("q")
+    assert completion.answer == "mine"
+    assert "ends failed: FinalAnswerCalled" in str(completion.steps[0].observation)
 
 
 def test_a_broken_json_answer_is_an_observation_and_no_answer() -> None:
@@ -222,6 +243,14 @@ def test_an_answer_must_fit_its_schema() -> None:
     assert one.answer == one.parsed == 3
 
 
+@pytest.mark.parametrize("answer", [5, None, {"total": 3}, ["a"]])
+def test_an_answer_that_is_no_text_does_not_fit_as_its_json(answer: Any) -> None:
+    for schema in (str, {"type": "string"}):
+        completion = agent([done(answer), done("text")], answer_schema=schema).run("q")
+        assert completion.answer == completion.parsed == "text"
+    assert agent([done(None)], answer_schema={"type": "null"}).run("q").answer is None
+
+
 def test_on_answer_may_refuse_or_replace_an_answer() -> None:
     def look(answer: Any) -> Any:
         if answer == "bad":
@@ -235,6 +264,13 @@ def test_on_answer_may_refuse_or_replace_an_answer() -> None:
     assert "say it politely" in str(completion.steps[0].observation)
     assert "on_answer failed: RuntimeError" in str(completion.steps[1].observation)
     assert "secret" not in str(completion)
+
+
+def test_what_on_answer_returns_is_json() -> None:
+    strange = iter([object(), {"n": 1}])
+    completion = agent([done(1), done(2)], on_answer=lambda _: next(strange)).run("q")
+    assert completion.answer == {"n": 1}
+    assert "on_answer failed: NoJSON" in str(completion.steps[0].observation)
 
 
 # -- the python tool ------------------------------------------------------------------------------------------
@@ -270,6 +306,12 @@ def test_files_are_given_and_handed_over() -> None:
         [act("python", {"code": "files['out.txt'] = files['in.txt'] + b'!'"}), done(1)], python=True, policy="standard"
     ).run("q", files={"in.txt": b"hello"})
     assert completion.files == {"out.txt": b"hello!"}
+    small = Policy(name="small", limits=Limits(files=2, file_bytes=1_000))
+    clear = "for each in files.names():\n    files.remove(each)\n"
+    write = lambda name: act("python", {"code": f"{clear}files[{name!r}] = b'x' * 400"})  # noqa: E731
+    many = agent([write("a"), write("b"), write("c"), done(1)], python=True, policy=small).run("q")
+    assert list(many.files) == ["b", "c"]
+    assert "the file a was not kept" in many.notices[0].message
     with pytest.raises(Refused, match="files"):
         agent([], python=True).run("q", files={"in.txt": b""})
     with pytest.raises(ValueError, match="python=True"):
@@ -349,6 +391,15 @@ def test_tool_calls_arguments_and_results_are_bounded() -> None:
     completion = agent([act("add_numbers", {"a": 1, "b": 2})] * 2 + [done("ok")], policy=policy, max_steps=2)
     with pytest.raises(NoFinalAnswerError):
         completion.run("q")
+
+
+def test_steps_that_have_no_room_are_not_kept() -> None:
+    long = act("add_numbers", {"a": 1, "b": "y" * 700_000})
+    policy = Policy(name="small", limits=Limits(kept_bytes=1024 * 1024))
+    completion = agent([long, long, done(1)], policy=policy).run("q")
+    assert completion.answer == 1
+    assert "not kept" in str(completion.steps[1].input)
+    assert [notice.kind for notice in completion.notices] == ["records"]
 
 
 def test_a_long_observation_is_cut_for_the_model() -> None:
@@ -512,12 +563,32 @@ def test_of_several_native_calls_the_first_is_run() -> None:
     assert "only the first call was run" in kept[3]["content"]
 
 
+def test_observations_and_actions_beside_a_native_call_are_cut() -> None:
+    text = "<think>Observation: 1</think>I add.\nObservation: 7\nAction: final_answer\nAction Input: 7"
+    completion, server = served(
+        [native(call("add_numbers", {"a": 1, "b": 2}), text=text), native(call("final_answer", {"answer": 3}))]
+    )
+    assert completion.answer == 3
+    kept = server.requests[1].body["messages"]
+    assert kept[2]["content"] == "I add."
+    assert kept[3]["content"].startswith("3\nNote: the observation that you wrote was removed")
+
+
+def test_what_goes_back_of_a_native_call_is_one_that_a_provider_takes() -> None:
+    hostile = call("\x1b add", '{"a": 1}\nObservation: 7')
+    _, server = served([native(hostile), native(call("final_answer", {"answer": 3}))])
+    kept = server.requests[1].body["messages"]
+    assert kept[2]["tool_calls"][0]["function"] == {"name": "unknown", "arguments": '{"a": 1}'}
+    assert "the observation that you wrote was removed" in kept[3]["content"]
+
+
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
         (native(call("add_numbers", "{'a': 1, oops")), "the input is no JSON"),
         (native(call("nothing", {})), "there is no tool"),
         (native(call("add_numbers", "")), "missing a required argument"),
+        (native(call("final_answer", "")), "the input is no JSON"),
         ("I am not sure.", "there was no action"),
     ],
 )

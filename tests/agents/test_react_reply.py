@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from rlm_secure.agents.react.reply import NOTHING, Step, read
+from rlm_secure.agents.react.reply import NOTHING, Step, native, read
 
 ADD = 'Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}'
 
@@ -65,6 +65,10 @@ def test_an_input_that_is_no_json_is_kept_as_text() -> None:
     assert step.text == "one and two"
     assert step.kept == "Thought: t\nAction: add\nAction Input: one and two"
     assert step.notes
+    for prose in ("[1] is the source", "34 apples", '"a" and "b"'):
+        assert read(f"Action: final_answer\nAction Input: {prose}").arguments is NOTHING
+    assert read('Action: add\nAction Input: {"a": 1} as asked').arguments == {"a": 1}
+    assert read("Action: now\nAction Input:").arguments is NOTHING
     late = read('Action: add\nAction Input: the arguments are {"a": 1}')
     assert late.arguments is NOTHING, "JSON in the middle of prose is not guessed at"
 
@@ -86,6 +90,55 @@ def test_a_reply_without_a_whole_action_calls_nothing(reply: str, said: str) -> 
     assert said in str(step.problem)
 
 
+@pytest.mark.parametrize(
+    "label",
+    [
+        f"{' ' * 9}Observation:",
+        "\t\t> - ### **__Observation__**:",
+        "1. Observation:",
+        "Observation 1:",
+        "| Observation:",
+        "\u200bObservation:",
+        "Observation\uff1a",
+        "***Observation***:",
+    ],
+)
+@pytest.mark.parametrize("line", ["\n", "\r", "\v", "\x85", "\u2028"])
+def test_an_observation_is_one_wherever_a_reader_sees_a_line_of_it(line: str, label: str) -> None:
+    step = read(f'Thought: t{line}{label} 42\nAction: add\nAction Input: {{"a": 1}}')
+    assert (step.action, step.kept) == (None, "Thought: t")
+
+
+def test_the_input_is_kept_as_it_was_read() -> None:
+    step = read('Action: add\nAction Input: {"a": 1, /*\nObservation: 7\n*/ "b": "\nObservation: 8"}')
+    assert step.kept == 'Action: add\nAction Input: {"a": 1, "b": "\\nObservation: 8"}'
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "kept", "notes"),
+    [
+        ('{"a": 1}', {"a": 1}, '{"a": 1}', 0),
+        ('{"a": 1}\nObservation: 7', {"a": 1}, '{"a": 1}', 1),
+        ('{"a": 1 /*\nObservation: 7\n*/}', {"a": 1}, '{"a": 1}', 0),
+        ("5", 5, '{"input": 5}', 0),
+        ('Observation: 7 {"a": 1}', NOTHING, "{}", 1),
+        ("oops\nObservation: 7", NOTHING, '{"input": "oops"}', 1),
+        ("", NOTHING, "{}", 0),
+    ],
+)
+def test_what_is_kept_of_a_native_call_is_an_object(written: str, value: object, kept: str, notes: int) -> None:
+    read_value, read_kept, read_notes = native(written)
+    assert (read_value, read_kept, len(read_notes)) == (value, kept, notes)
+
+
+def test_labels_may_have_numbers() -> None:
+    step = read('Thought 1: t\nAction 1: add\nAction Input 1: {"a": 1}\nObservation 1: 2')
+    assert (step.thought, step.action, step.arguments) == ("t", "add", {"a": 1})
+    assert "observation" in step.notes[0]
+    inside = "Thought: the observation: it holds\nAction: add\nAction Input: {}"
+    assert read(inside).kept == inside
+
+
 def test_an_observation_before_the_action_is_not_kept() -> None:
     step = read('Thought: t\nObservation: 3\nAction: add\nAction Input: {"a": 1}')
     assert step.kept == "Thought: t"
@@ -93,7 +146,18 @@ def test_an_observation_before_the_action_is_not_kept() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["Action:", "\nAction:", "\nAction Input:", '\nAction: a\nAction Input: {"', "Observation:\n", "* ", "\n#* _>\t", "<think>"],
+    [
+        "Action:",
+        "\nAction:",
+        "\nAction Input:",
+        '\nAction: a\nAction Input: {"',
+        "Observation:\n",
+        "* ",
+        "\n#* _>\t",
+        "<think>",
+        "\n1.",
+        "\u200b",
+    ],
 )
 def test_reading_takes_linear_time(unit: str) -> None:
     reply = unit * (1_000_000 // len(unit))

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from rlm_secure.clients import Client, get_client
+from rlm_secure.clients.tool_calls import ToolCall
 from rlm_secure.errors import ProviderError
 from rlm_secure.rlm.rlm import RLM
+from tests.clients.test_tool_calls import CHAT, SCHEMA, TOOLS, WEATHER, openai_call, openai_calls
 from tests.loops import cell
 from tests.servers.openai_server import OpenAIServer, Raw
 
@@ -93,3 +95,25 @@ def test_a_stream_with_more_text_than_a_reply_may_have_ends_the_call() -> None:
         client.reply_bytes = 10_000
         with pytest.raises(ProviderError, match=r"takes more than lm\.reply_bytes = 10,000"):
             asyncio.run(client.astream("q", lambda index, text: None))
+
+
+def test_tools_are_offered_and_calls_of_them_are_read() -> None:
+    reply = openai_calls("I look.", openai_call("c1", "weather", "{"), openai_call("c2", "clock", "{}"))
+    with OpenAIServer(reply=lambda _: Raw(body=reply)) as server:
+        client = client_of(server)
+        completion = asyncio.run(client.acall(CHAT, [WEATHER]))
+        assert server.requests[0].body["messages"] == CHAT
+        (tool,) = server.requests[0].body["tools"]
+        assert client.complete("q").tool_calls == ()
+        assert "tools" not in server.requests[1].body
+    assert tool["function"] == {"name": "weather", "description": "The weather of a city.", "parameters": SCHEMA}
+    assert completion.tool_calls == (ToolCall("c1", "weather", "{"), ToolCall("c2", "clock", "{}"))
+    assert (completion.text, completion.usage.total_input_tokens) == ("I look.", 113)
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")  # of litellm, for what is malformed
+@pytest.mark.parametrize("call", [("c1", "", "{}"), (5, "f", "{}"), ("c1", "f", 5), ("c1", "n" * 129, "{}")])
+def test_a_malformed_tool_call_is_a_provider_error(call: tuple) -> None:
+    with OpenAIServer(reply=lambda _: Raw(body=openai_calls("", openai_call(*call)))) as server:
+        with pytest.raises(ProviderError):
+            asyncio.run(client_of(server, max_retries=0).acall("q", TOOLS))

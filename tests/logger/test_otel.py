@@ -68,6 +68,19 @@ def run_child(spans: Spans) -> None:
     spans(events.RunCompleted(depth=1, completion=None, error="ProviderError"))
 
 
+def test_a_tool_of_an_agent_is_a_span_without_content(spans: Spans, finished: InMemorySpanExporter) -> None:
+    spans(events.RunStarted(depth=0, model="m", environment="local"))
+    spans(events.ToolCalled(depth=0, number=2, tool="add", seconds=0.5, error=None))
+    spans(events.ToolCalled(depth=0, number=3, tool="look", seconds=0.5, error=f"{PRIVATE}: {PRIVATE}"))
+    spans(events.RunCompleted(depth=0, completion=DONE, error=None))
+    named = by_name(finished)
+    add, look, root = (named[name] for name in ("execute_tool add", "execute_tool look", "invoke_agent rlm_secure"))
+    assert add.parent.span_id == look.parent.span_id == root.context.span_id
+    assert (add.attributes["gen_ai.tool.name"], add.attributes["rlm_secure.turn"]) == ("add", 2)
+    assert look.attributes["error.type"] == "tool_error"
+    assert PRIVATE not in "".join(span.to_json() for span in finished.get_finished_spans())
+
+
 def test_runs_calls_and_cells_nest(spans: Spans, finished: InMemorySpanExporter) -> None:
     run(spans)
     root, child = sorted(

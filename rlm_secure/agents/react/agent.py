@@ -16,9 +16,8 @@ from rlm_secure.agents.agent import Agent, AgentRun
 from rlm_secure.agents.react import prompts
 from rlm_secure.agents.react.python import NAME as _PYTHON
 from rlm_secure.agents.react.python import PythonTool, run_in_sandbox, shown
-from rlm_secure.agents.react.reply import NOTHING, Step, read
+from rlm_secure.agents.react.reply import NOTHING, Step, native, read, spoken
 from rlm_secure.agents.react.tool import CheckedTool, FinalAnswerCalled, Tool, checked, final_answer
-from rlm_secure.agents.replies import first_json
 from rlm_secure.checks import Steps
 from rlm_secure.clients.base import Completion
 from rlm_secure.clients.tool_calls import ToolCall
@@ -29,7 +28,17 @@ from rlm_secure.policy import Gate
 from rlm_secure.rlm.answers import AnswerSchema
 from rlm_secure.rlm.prompts import describe_session
 from rlm_secure.tools import Toolbox, ToolError
-from rlm_secure.types import Action, CodeBlock, Parsed, RLMChatCompletion, RLMIteration, json_safe
+from rlm_secure.tools.plain import plain
+from rlm_secure.types import (
+    Action,
+    CodeBlock,
+    Parsed,
+    RLMChatCompletion,
+    RLMIteration,
+    held_bytes,
+    json_safe,
+    not_kept,
+)
 
 FINAL: Final = "final_answer"
 #: Most characters of an observation that the model reads.
@@ -253,11 +262,9 @@ class _ReActRun:
                 self.run.refused(refused.decision.rule, error)
             except CallFailed as failed:
                 error = str(failed)
-            self.run.emit(
-                ToolCalled(
-                    depth=0, number=number, tool=step.action, seconds=time.monotonic() - began, error=error
-                )
-            )
+            if step.action in self.agent.tools:  # another name is text of the model, which the refusal tells of
+                seconds = time.monotonic() - began
+                self.run.emit(ToolCalled(depth=0, number=number, tool=step.action, seconds=seconds, error=error))
         if accepted is None:
             observation = self.observe(step, call, observation, error)
         self.note(number, asked, completion, step, observation, error, time.monotonic() - began, accepted)
@@ -269,18 +276,23 @@ class _ReActRun:
         if not calls:
             return read(completion.text), None
         call = calls[0]
-        found = first_json(call.arguments) if call.arguments.strip() else None
-        value = found.value if found is not None else {} if not call.arguments.strip() else NOTHING
-        notes = ("only the first call was run: make one call in a reply",) if len(calls) > 1 else ()
-        text = completion.text.strip()
-        return Step(text, text, call.name, value, call.arguments, notes=notes), call
+        # A call without arguments has none, but an answer that is not there is no answer.
+        written = call.arguments.strip() or ("" if call.name == FINAL else "{}")
+        value, kept, after = native(written)
+        # What goes back to the provider must be a call that every provider takes: one with a name, and with an object.
+        name = call.name if Gate.tool_name(call.name).allowed else "unknown"
+        text, cut = spoken(completion.text)
+        notes = tuple(dict.fromkeys((*cut, *after)))
+        if len(calls) > 1:
+            notes = (*notes, "only the first call was run: make one call in a reply")
+        return Step(text, text, call.name, value, call.arguments, notes=notes), ToolCall(call.id, name, kept)
 
     def act(self, step: Step) -> str:
         """The observation of the step's call. Raises FinalAnswerCalled, CallRefused and CallFailed."""
         assert step.action is not None
-        given = step.arguments
+        given = {} if step.arguments is NOTHING and not step.text and step.action != FINAL else step.arguments
         if given is NOTHING:
-            if step.action != FINAL or not step.text or step.text[0] in '{["':
+            if step.action != FINAL or step.text[:1] in ("", "{", "[", '"'):
                 Gate(self.run.policy, tools=frozenset(self.agent.tools)).tool(step.action).require(CallRefused)
                 raise CallFailed(
                     f"{step.action}: the input is no JSON; write the arguments as one JSON object, with double quotes"
@@ -291,7 +303,10 @@ class _ReActRun:
             return self.run_python(arguments)
         if step.action == FINAL:  # in this thread, and under no limit of tools: it must always be possible to end
             return _observation(self.agent.toolbox.call(FINAL, (), arguments))
-        return _observation(self.run.call(self.agent.toolbox, step.action, arguments))
+        try:
+            return _observation(self.run.call(self.agent.toolbox, step.action, arguments))
+        except FinalAnswerCalled:  # a tool raised it: the model alone ends its run
+            raise CallFailed(f"{step.action} failed: FinalAnswerCalled") from None
 
     def run_python(self, arguments: Mapping[str, Any]) -> str:
         """Run a cell in the run's session."""
@@ -311,10 +326,12 @@ class _ReActRun:
         problem: str | None = None
         parsed = None
         if (schema := self.agent.answer_schema) is not None:
-            parsed, problem = schema.read(_text(answer), answer, self.run.check)
+            # Another value than text must fit by itself: its JSON as text is not what was answered.
+            text = answer if isinstance(answer, str) else None
+            parsed, problem = schema.read(text, answer, self.run.check)
         if problem is None and self.agent.on_answer is not None:
             try:
-                answer = self.agent.on_answer(answer)
+                answer = plain(self.agent.on_answer(answer), self.run.policy.lm.reply_bytes)
             except ToolError as refused:
                 problem = str(refused)
             except Exception as error:  # noqa: BLE001  the text of a host exception may hold secrets
@@ -352,7 +369,13 @@ class _ReActRun:
     ) -> None:
         """Keep the step, and log its turn."""
         given = step.text if step.arguments is NOTHING else step.arguments
-        self.steps.append(ReActStep(number, step.thought, step.action, given, observation, error, seconds))
+        kept = (step.thought, given, observation)
+        size = held_bytes([*kept])
+        if not self.run.tree.records.take(size):
+            kept = ("", not_kept(size), None)
+            self.run.notice("records", "a step was not kept: limits.kept_bytes leaves no room for it")
+        thought, shown_input, told = kept
+        self.steps.append(ReActStep(number, thought, step.action, shown_input, told, error, seconds))
         actions = [] if step.action is None else [Action(step.action, given, observation or "", error, seconds)]
         final = None if accepted is None else _text(accepted[0])
         self.run.record(

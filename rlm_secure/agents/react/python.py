@@ -10,6 +10,7 @@ from rlm_secure.agents.agent import AgentRun
 from rlm_secure.environments import REPL
 from rlm_secure.errors import SessionEnded
 from rlm_secure.policy import Gate
+from rlm_secure.rlm.completion import keep_files
 from rlm_secure.types import CodeBlock, REPLResult
 
 NAME: Final = "python"
@@ -39,8 +40,8 @@ class PythonTool:
         repl = self._repl = self._repl or self._open()
         block = self._run.run_cell(repl, code)
         error = block.result.error
-        for name, data in block.result.files.items():
-            self.written[name] = data
+        for said in keep_files(self.written, block.result.files, self._run.policy.limits):
+            self._run.notice("records", said)
         if error is not None and error.session_ended:
             self._restarts += 1
             if not Gate(self._run.policy).resumes(self._restarts).allowed:

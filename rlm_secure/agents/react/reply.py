@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rlm_secure.agents.replies import first_json, without_thoughts
 
-#: A label at the beginning of a line, also in bold, as a heading or in a list. The longest name comes first.
+#: What ends a line, for some reader at least, and what may stand before a label on its own line.
+_BREAK: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_BEFORE: Final = rf"(?:_|[^\w{_BREAK}\[\]{{}}()<\"',;:!?/\\])*+"
+#: A label at the beginning of a line: also indented, in bold, as a heading, in a list or with a number. The longest
+#: name comes first.
 _LABEL: Final = re.compile(
-    r"^[ \t>*_#-]{0,8}(Thought|Action Input|Action|Observation|Final Answer)[ \t]{0,4}[*_]{0,2}[ \t]{0,4}:[*_]{0,2}",
-    re.MULTILINE | re.IGNORECASE,
+    rf"(?:^|(?<=[{_BREAK}])){_BEFORE}(?:[0-9]{{1,3}}+[.)]{_BEFORE})?+"
+    r"(Thought|Action Input|Action|Observation|Final Answer)"
+    r"[ \t]{0,4}+(?:[0-9]{1,3}+[ \t]{0,4}+)?+[*_`]{0,8}+[ \t]{0,4}+[:\uff1a][*_]{0,2}",
+    re.IGNORECASE,
 )
 _FENCE: Final = re.compile(r"\s*(?:```[a-zA-Z]{0,12})?\s*")
 #: What may be left behind the input without being text of its own.
@@ -62,15 +69,53 @@ def read(reply: str) -> Step:
     begin = _FENCE.match(text, input_after)
     assert begin is not None  # it matches the empty text
     found = first_json(text, at=begin.end())
-    if found is None or found.begin != begin.end():
+    # `[1] is the source` and `34 apples` are text; behind an object, text is what the model should not have written.
+    if found is None or found.begin != begin.end() or not (isinstance(found.value, dict) or _ends(text, found.end)):
         until = next((start for _, start, _ in labels[action + 2 :]), len(text))
         raw = text[input_after:until].strip().strip("`").strip()
         notes = _notes(text[until:], labels[action + 2 :])
         return Step(thought, text[:until].rstrip(), name, NOTHING, raw, notes=notes)
     rest = text[found.end :]
     later = [each for each in labels[action + 2 :] if each[1] >= found.end]
-    kept = text[: found.end].rstrip() + ("\n```" if "```" in text[input_after : begin.end()] else "")
+    # Written anew: a comment, or a line break in a string, could hold a line that looks like an observation.
+    kept = f"{text[:input_after]} {_json(found.value)}"
     return Step(thought, kept, name, found.value, notes=_notes(rest, later))
+
+
+def native(arguments: str) -> tuple[Any, str, tuple[str, ...]]:
+    """The arguments of a native call: their JSON value or NOTHING, the JSON object that is kept, and what was cut."""
+    begin = _FENCE.match(arguments)
+    assert begin is not None  # as above
+    at = begin.end()
+    found = first_json(arguments, at=at)
+    if found is None or found.begin != at or not (isinstance(found.value, dict) or _ends(arguments, found.end)):
+        text, notes = spoken(arguments)
+        return NOTHING, _json({"input": text}) if text else "{}", notes
+    rest = arguments[found.end :]
+    labels = [(match.group(1).lower(), match.start(), match.end()) for match in _LABEL.finditer(rest)]
+    kept = found.value if isinstance(found.value, dict) else {"input": found.value}
+    return found.value, _json(kept), _notes(rest, labels)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _ends(text: str, at: int) -> bool:
+    """Whether nothing else is on the line."""
+    end = text.find("\n", at)
+    return not text[at : len(text) if end < 0 else end].strip("` \t\r")
+
+
+def spoken(reply: str) -> tuple[str, tuple[str, ...]]:
+    """The text beside a native call, up to an observation or an action that the model wrote there, and what was cut."""
+    text = without_thoughts(reply).strip()
+    labels = [(match.group(1).lower(), match.start(), match.end()) for match in _LABEL.finditer(text)]
+    written = [each for each in labels if each[0] in ("observation", "action", "action input")]
+    if not written:
+        return text, ()
+    begins = written[0][1]
+    return text[:begins].rstrip(), _notes(text[begins:], written)
 
 
 def _without_action(text: str, labels: list[tuple[str, int, int]], invented: int | None) -> Step:
@@ -104,7 +149,8 @@ def _notes(rest: str, labels: list[tuple[str, int, int]]) -> tuple[str, ...]:
 
 def _name(text: str) -> str:
     """The name of an action, without the quotes and brackets that models put around it."""
-    return text.strip().strip("`*\"'[]<>").strip()[:_NAME]
+    name = text.strip().strip("`*\"'").strip()
+    return (name[1:-1] if name[:1] + name[-1:] in ("[]", "<>") else name).strip()[:_NAME]
 
 
 def _thought(text: str) -> str:
