@@ -1,4 +1,5 @@
 """Tables: what one may hold, what a model is told of it, its digest, and what differs between two."""
+# ruff: noqa: DTZ001 - cells without a time zone
 
 from __future__ import annotations
 

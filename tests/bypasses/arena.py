@@ -38,6 +38,7 @@ def load_packages() -> None:
     from rlm_secure.guest import packages
 
     names = ["matplotlib", "numpy", "pandas"]
+    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # pandas would start a thread of it; a zygote does not find it
     packages.load(names, installed.folders(names))
     packages.close(names)
     LOADED.extend(names)

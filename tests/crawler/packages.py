@@ -44,6 +44,7 @@ _MADE = {
 
 def load() -> None:
     """Load them into this process, for good."""
+    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # pandas would start a thread of it; a zygote does not find it
     packages.load(PACKAGES, installed.folders(PACKAGES))
     packages.close(PACKAGES)
 

@@ -525,6 +525,10 @@ _ARENA = "the arena's own processes, on pipes and files of theirs; sizes are che
 
 READERS: dict[str, Reader] = {
     "agents/replies.py": Reader("find in a loop, loads", ("a model's lenient JSON", "code in a reply")),
+    "agents/tables/child.py": Reader(
+        "csv.reader", reason="64 KiB of a file, in a process of its own; tests/agents/test_tables_read.py bounds it"
+    ),
+    "agents/tables/read.py": Reader("from_bytes loads os.read", ("json of the host", "values with tags")),
     "rlm/answers.py": Reader("loads", (*_HOST_JSON, "answers under a plain schema", "answers under an object's schema")),
     "audit/accept.py": Reader("loads", _HOST_JSON),
     "audit/attack.py": Reader("validate_json", reason="the job that the same user's audit wrote for its own process"),

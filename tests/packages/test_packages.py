@@ -302,6 +302,7 @@ def test_loaded_modules_name_no_path_of_the_host() -> None:
     script = """
 import sys
 from rlm_secure.guest import packages
+sys.modules["pyarrow"] = None  # pandas would start a thread of it; a zygote does not find it
 names = ["numpy", "pandas", "matplotlib"]
 packages.load(names, [each for each in sys.path if each.endswith("site-packages")])
 packages.close(names)

@@ -34,6 +34,7 @@ _FRAME_TEXT = 4 * 1024 * 1024
 #: What a workbook or its parts may say that they expand to, and how many parts it may have.
 _EXPANDED = 2 * 1024 * 1024 * 1024
 _PARTS = 20_000
+_SHEET_ROWS = 1_048_576
 #: Bytes in which a delimiter is looked for.
 _SAMPLE = 64 * 1024
 _DELIMITERS = ",;\t|"
@@ -91,10 +92,7 @@ def read_text(tabs: bool, limits: Limits) -> Sheet:
     if len(data) > _SAMPLE and b"\n" in sample:
         sample = sample[: sample.rindex(b"\n") + 1]
     delimiter = "\t" if tabs else _delimiter(sample.decode("utf-8", "replace"))
-    first = next((line for line in _lines(data) if line.strip()), b"")
-    if not first:
-        raise Bad("holds no table: there is no line in it")
-    limits.check(0, _columns_of(first, delimiter))
+    limits.check(0, _columns_of(_first_line(data), delimiter))
 
     sys.modules["pyarrow"] = None  # type: ignore[assignment]  # pandas takes it where it finds it, for nothing here
     import pandas
@@ -149,13 +147,13 @@ def _utf8(data: bytes) -> tuple[bytes, list[str]]:
     return data, []
 
 
-def _lines(data: bytes) -> Iterator[bytes]:
-    begin = 0
-    while begin < len(data):
-        end = data.find(b"\n", begin)
-        end = len(data) if end < 0 else end
-        yield data[begin:end]
-        begin = end + 1
+def _first_line(data: bytes) -> bytes:
+    """The first line with more than blanks."""
+    begin = len(data) - len(data.lstrip())
+    if begin == len(data):
+        raise Bad("holds no table: there is no line in it")
+    end = re.compile(rb"[\r\n]").search(data, begin)
+    return data[max(data.rfind(b"\n", 0, begin), data.rfind(b"\r", 0, begin)) + 1 : end.start() if end else len(data)]
 
 
 def _columns_of(line: bytes, delimiter: str) -> int:
@@ -271,7 +269,9 @@ def read_workbook(wanted: str | None, limits: Limits) -> Sheet:
     seen = above = 0
     for number, row in enumerate(chosen.iter_rows(values_only=True)):
         seen += len(row)
-        if seen > 2 * limits.cells or number > 2 * limits.rows:
+        if number >= _SHEET_ROWS:
+            raise Bad(f"has a row beyond {_SHEET_ROWS:,}, which is the last one of a sheet; save it again in Excel")
+        if seen > 2 * limits.cells:
             raise Bad(
                 f"has more than {limits.cells:,} cells, which is the most of a table; keep the rows that are needed"
             )
@@ -512,12 +512,12 @@ def main(arguments: list[str]) -> None:
         _answer(sheet)
     except Bad as error:
         _fail(str(error))
-    except MemoryError:
+    except (MemoryError, ImportError):  # a parser that does not fit is not imported
         _fail(f"needs more than {memory:,} bytes of memory to read; give a smaller file")
     except RecursionError:
         _fail("is nested too deep to be read")
-    except Exception as error:  # noqa: BLE001 - a parser of somebody else's, on a hostile file
-        _fail(f"is damaged, or no file of its kind ({type(error).__name__}); save it again, or as CSV")
+    except Exception:  # noqa: BLE001 - a parser of somebody else's, on a hostile file
+        _fail("is damaged, or no file of its kind; save it again, or as CSV")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ class TableDiff:
     """The difference. Counts are exact; `changes`, `added_rows` and `removed_rows` list the first 1,000 of each.
 
     `columns_reordered` says that the columns which both have are in another order; `rows_moved` is how many rows of a
-    table with another number of rows come after one that they came before. Rows are compared in the columns that both have.
+    table with another number of rows come after one that they came before. Rows are compared in the columns that both
+    have.
     """
 
     rows_before: int

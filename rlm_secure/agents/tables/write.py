@@ -1,9 +1,9 @@
 """Writes a table as .csv, .xlsx or .json, so that a spreadsheet that opens it runs nothing of it.
 
 A program of spreadsheets takes a text that begins with =, +, - or @ as a formula, which can start a program or send
-what is in other cells to a stranger. In CSV such a text gets an apostrophe before it, and every text is quoted, so that no
-other delimiter divides it; in XLSX it is a cell of text, and says so in its style. Numbers stay numbers. Controls and
-characters that deceive are written as what they are called, and nothing is a link.
+what is in other cells to a stranger. In CSV such a text gets an apostrophe before it, and every text is quoted, so
+that no other delimiter divides it; in XLSX it is a cell of text, and says so in its style. Numbers stay numbers.
+Controls and characters that deceive are written as their numbers, and nothing is a link.
 
 Guards: that no cell of a written table is a formula, a link or a control character
 """
