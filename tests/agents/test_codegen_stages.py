@@ -57,7 +57,7 @@ def test_a_stage_is_replaced_in_whole_or_in_part(tmp_path: Path) -> None:
         ({"zzz": "x"}, "it knows route"),
         ({"route": "x"}, "route.system lacks the placeholder {skill}"),
         ({"route": {"user": "{questoin} {schema}"}}, "lacks the placeholder {question}; did you mean 'questoin'"),
-        ({"route": {"sytem": "x"}}, "has no part 'sytem'; did you mean 'system'"),
+        ({"route": {"syst": "x"}}, "has no part 'syst'; did you mean 'system'"),
         ({"route": {"system": 3}}, "route.system is no text"),
         ({"route": "  "}, "route.system is no text"),
         ({"route": 3}, "neither a text nor a mapping"),
