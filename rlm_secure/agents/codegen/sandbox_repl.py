@@ -192,7 +192,9 @@ class SandboxREPL:
                 shown = self.repl.execute_code(f"rlm_text = {name}.to_string(max_rows=200)")
                 text = self.repl.read_text("rlm_text") if shown.error is None else None
             text = self.repl.read_text(name) if text is None else text
-        text = text or ""
+        if text is None:
+            run.error, run.reason = f"`{name}` has no text: str() of it fails; assign plain data", "runtime_error"
+            return
         if len(text) > RESULT_CHARACTERS:
             said = f"\n[cut: {len(text) - RESULT_CHARACTERS:,} more characters]"
             text = text[:RESULT_CHARACTERS] + said
