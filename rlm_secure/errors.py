@@ -451,7 +451,9 @@ class CodegenFailed(RLMSecureError):
 
     for_cells = True
 
-    def __init__(self, message: str, attempts: Sequence[object] = (), partial_answer: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, attempts: Sequence[object] = (), partial_answer: str | None = None
+    ) -> None:
         super().__init__(message)
         self.attempts = list(attempts)
         self.partial_answer = partial_answer

@@ -196,7 +196,7 @@ def test_a_cell_reads_the_messages_of_classes_that_name_nothing_of_the_host() ->
     kinds = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, RLMSecureError)}
     assert {name for name, kind in kinds.items() if not kind.for_cells} == {
         "RLMSecureError", "PolicyError", "EnvironmentUnavailable", "EnforcementError", "AuditLogError", "LogError",
-        "ContextError",
+        "ContextError", "TableError",
     }  # fmt: skip
     assert errors.told_to_cells(NotReplayed("its cells")) == "its cells"
     assert errors.told_to_cells(Lost("api.provider.example")) == "Lost"
