@@ -260,3 +260,60 @@ def test_files_and_frames_are_read(tmp_path: Path) -> None:
         ask(GOOD, rows=tmp_path / "missing.csv")
     with pytest.raises(TableError, match="sheet"):
         one.run(tmp_path / "b.xlsx", "q", mode="read", sheet="None")
+
+
+# -- tables read back ---------------------------------------------------------------------------------------------
+
+DATA = {"extends": "data", "name": "test"}
+
+
+@pytest.mark.parametrize(
+    ("code", "columns"),
+    [
+        ("df['region'] = df['region'].astype('category')", {"region": ("North", "South", "North"), "sales": (10, 4, 7)}),
+        ("df['sales'] = df['sales'].astype('Int64').where(df['sales'] > 5)", {"sales": (10, None, 7)}),
+        ("df['day'] = pd.period_range('2024-01', periods=3, freq='M')", {"day": ("2024-01", "2024-02", "2024-03")}),
+        ("df['span'] = pd.to_timedelta(df['sales'], unit='ns')", {"span": tuple(f"0 days 00:00:00.00000{each}" for each in ("0010", "0004", "0007"))}),
+        ("df['one'] = [1, 'x', None]", {"one": (1, "x", None)}),
+        ("df = df.groupby('region').sum()", {"region": ("North", "South"), "sales": (17, 4)}),
+        ("df = df.set_index(['region', 'sales'])[[]]", {"region": ("North", "South", "North"), "sales": (10, 4, 7)}),
+        ("df = df[df['sales'] > 5]", {"region": ("North", "North"), "sales": (10, 7)}),
+        ("df = df.iloc[:0]", {"region": (), "sales": ()}),
+        ("df['long'] = ['x' * 2_000_000, 'y', None]", {"long": ("x" * 2_000_000, "y", None)}),
+        ("df.columns = [1, 2]", {"1": ("North", "South", "North"), "2": (10, 4, 7)}),
+        ("columns['sales'] = [1, 2, 3]", {"sales": (1, 2, 3)}),
+        ("df['sales'] = df['sales'] + 0", {"sales": (10, 4, 7)}),
+    ],
+)  # fmt: skip
+def test_what_a_dataframe_became_is_returned(code: str, columns: dict[str, Any]) -> None:
+    done = ask(fence(f"{code}\nresult = 'done'"), mode="edit", policy=DATA)
+    assert [each.reason for each in done.attempts] == [""] and done.table is not None
+    found = {name: done.table.columns[name] for name in columns}
+    assert {name: tuple(map(str, each)) for name, each in found.items()} == {
+        name: tuple(map(str, each)) for name, each in columns.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("df = 5", "result cannot be read"),
+        ("df = df['sales']", "result cannot be read"),
+        ("df['made'] = [{'a': 1}, [2], {3}]", "a dict is no value of a table (row 0, column 'made')"),
+        ("df.columns = ['a', 'a']", "different names"),
+        ("df = df.set_index('region').rename_axis('sales')", "sales"),
+        ("class A:\n    def __str__(self):\n        raise ValueError\ndf['x'] = [A(), A(), A()]", "result cannot be read"),
+    ],
+)
+def test_what_is_no_table_any_more_goes_back(code: str, said: str) -> None:
+    good = fence("df.loc[0, 'sales'] = 1\nresult = 'one'")
+    done = ask(fence(f"{code}\nresult = 'done'"), good, mode="edit", policy=DATA)
+    assert said in (done.attempts[0].error or "")
+    assert done.table is not None and done.diff is not None and done.diff.to_dict()["cells_changed"] == 1
+
+
+def test_many_long_texts_are_read_in_parts() -> None:
+    rows = {"a": ["x" * 300_000] * 4, "b": ["y" * 700_000, "z", None, "w" * 1_200_000]}
+    done = ask(fence("columns['a'][0] = 'new'\nresult = 1"), rows=rows, mode="edit")
+    assert done.table is not None and done.table.columns["b"] == tuple(rows["b"])
+    assert done.diff is not None and done.diff.to_dict()["cells_changed"] == 1

@@ -147,6 +147,10 @@ class SandboxREPL:
         """The table that has this name in the session. Raises as Reader.columns, and KeyError for no such name."""
         with self._running(self.repl):
             self.repl.session.alias("rlm_table", name)
+        if frame and self._peek("[*rlm_table.index.names]") != [None]:
+            with self._running(self.repl):  # a named index is data, as after groupby
+                self.repl.execute_code("rlm_flat = rlm_table.reset_index()").check()
+                self.repl.session.alias("rlm_table", "rlm_flat")
         limits = self.repl.policy.limits
         reader = Reader(self._peek, frame=frame, piece=max(limits.value_bytes // 16, 1), most=limits.kept_bytes)
         return Table(reader.columns(self._name), limit_bytes=limits.kept_bytes)
