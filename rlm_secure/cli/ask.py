@@ -14,7 +14,8 @@ from rlm_secure.inert import inert_line
 from rlm_secure.plural import counted
 
 if TYPE_CHECKING:
-    from rlm_secure.agents.codegen.pipeline import Attempt, CodegenCompletion
+    from rlm_secure.agents import CodegenCompletion
+    from rlm_secure.agents.codegen.pipeline import Attempt
 
 #: Bytes of a file of prompts, and notes on a table that are shown.
 _PROMPT_BYTES: Final = 1024 * 1024
@@ -92,8 +93,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer the question. Returns the exit code."""
-    from rlm_secure.agents.codegen.pipeline import CodegenPipeline
-    from rlm_secure.agents.tables import Table
+    from rlm_secure.agents import CodegenPipeline, Table
     from rlm_secure.agents.tables.write import check
     from rlm_secure.cli.progress import Progress
     from rlm_secure.logger import RLMLogger

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import datetime
-import io
 import json
 import os
 import pty
@@ -18,7 +17,10 @@ from typing import Any
 import openpyxl
 import pandas as pd
 import psutil
+import pyarrow
 import pytest
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+from pyarrow import parquet
 
 from rlm_secure.agents.tables import Table
 from rlm_secure.inert import inert
@@ -60,7 +62,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ask(folder: Path, *arguments: str, table: str = "sales.csv", question: str = "How much was sold?", **env: str) -> Done:
+def ask(
+    folder: Path, *arguments: str, table: str = "sales.csv", question: str = "How much was sold?", **env: str
+) -> Done:
     """`rlm-secure ask TABLE QUESTION ARGUMENTS...` in the folder."""
     done = subprocess.run(
         [*COMMAND, "ask", table, question, *arguments],
@@ -79,12 +83,11 @@ def ask(folder: Path, *arguments: str, table: str = "sales.csv", question: str =
 def test_the_answer_alone_is_on_stdout(folder: Path) -> None:
     done = ask(folder, *asked(GOOD))
     assert (done.code, done.out) == (0, "21\n"), done.err
-    digest = Table.read(folder / "sales.csv").digest()
     said = done.err.splitlines()
     assert said[0] == "turn 1 · plan_code" and said[1].startswith("turn 1 · 1 model call · ")
     assert said[2].startswith("columns of 3 rows is as it was: SHA-256 ")
     assert said[3].startswith("1 turn · 1 model call · ") and len(said) == 4
-    assert len(digest) == 64 and (folder / "sales.csv").read_text() == ROWS
+    assert (folder / "sales.csv").read_text() == ROWS
 
 
 def test_each_stage_is_shown_with_its_reason(folder: Path) -> None:
@@ -183,7 +186,17 @@ def test_a_sentence_with_other_numbers_is_not_taken(folder: Path) -> None:
 def test_prompts_of_a_file(folder: Path) -> None:
     (folder / "prompts.toml").write_text('skill = "Answer as a pirate would."\n')
     with OpenAIServer(reply=fence(GOOD)) as server:
-        reach = ("--model", "m", "--base-url", server.base_url, "--prompts", "prompts.toml", "--no-slots", "--mode", "read")
+        reach = (
+            "--model",
+            "m",
+            "--base-url",
+            server.base_url,
+            "--prompts",
+            "prompts.toml",
+            "--no-slots",
+            "--mode",
+            "read",
+        )
         done = ask(folder, *reach, OPENAI_API_KEY="sk-secret-of-the-test")
         (request,) = server.requests
     assert (done.code, done.out) == (0, "21\n"), done.err
@@ -289,6 +302,7 @@ def test_a_file_that_came_meanwhile_is_not_overwritten(folder: Path) -> None:
         ("sales", (), "sales has no name of a table; save it as .csv,"),
         ("old.xls", (), "old.xls is an old Excel workbook; save it as .csv,"),
         (".", (), "has no name of a table"),
+        ("nul.csv", (), "nul.csv has a NUL at byte 3, so it is no text"),
         ("pipe.csv", (), "pipe.csv cannot be read: it is a FIFO, not a regular file"),
         ("sales.csv", ("--sheet", "Orders"), "sales.csv has no sheets, as it is no workbook; leave sheet out"),
         ("book.xlsx", ("--sheet", "Order"), "has no sheet"),
@@ -309,6 +323,7 @@ def test_what_cannot_be_run_is_a_sentence_before_any_model_is_asked(
     folder: Path, table: str, arguments: tuple[str, ...], said: str
 ) -> None:
     (folder / "broken.xlsx").write_bytes(b"no zip")
+    (folder / "nul.csv").write_text("ab\n\0")
     (folder / "big.csv").write_text("a\n" * 200)
     (folder / "small.toml").write_text('extends = "strict"\nname = "small"\n[limits]\ncontext_bytes = 100\n')
     (folder / "stage.toml").write_text('plan = "x"\n')
@@ -347,7 +362,17 @@ def test_no_model_no_key_and_a_limit(folder: Path) -> None:
 def test_help_has_examples_and_exit_codes(folder: Path) -> None:
     done = subprocess.run([*COMMAND, "ask", "--help"], capture_output=True, text=True, timeout=60, env=environment())
     assert (done.returncode, done.stderr) == (0, "")
-    options = ("--mode", "--sheet", "--output", "--prompts", "--repairs", "--codegen", "--rewrite", "--no-slots", "--show-code")
+    options = (
+        "--mode",
+        "--sheet",
+        "--output",
+        "--prompts",
+        "--repairs",
+        "--codegen",
+        "--rewrite",
+        "--no-slots",
+        "--show-code",
+    )
     assert [each for each in options if f"  {each}" not in done.stdout] == []
     assert "examples:\n  rlm-secure ask sales.csv" in done.stdout and "130  interrupted" in done.stdout
 
@@ -369,10 +394,17 @@ def served(folder: Path, replies: Sequence[str], *arguments: str, **told: str) -
     """`rlm-secure ask` with the openai SDK and a local server, and the bodies that it received."""
     with OpenAIServer(reply=Model(*replies)) as server:
         done = ask(
-            folder, "--model", "m", "--base-url", server.base_url, *arguments, OPENAI_API_KEY="sk-secret-of-the-test", **told
+            folder,
+            "--model",
+            "m",
+            "--base-url",
+            server.base_url,
+            *arguments,
+            OPENAI_API_KEY="sk-secret-of-the-test",
+            **told,
         )
         bodies = [request.body for request in server.requests]
-        assert all(each.headers["user-agent"].startswith("OpenAI/Python") for each in server.requests)
+        assert all(each.headers["x-stainless-lang"] == "python" for each in server.requests), "the SDK of OpenAI"
     assert "sk-secret" not in done.out + done.err
     return done, bodies
 
@@ -400,7 +432,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     orders.append(["order", "customer", "amount", "when", "paid"])
     for number in range(5000):
         when = datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=rolled.randrange(8000))  # noqa: DTZ001 - as Excel
-        orders.append([number, f"C-{rolled.randrange(50)}", rolled.randrange(1, 10_000) / 4, when, rolled.random() < 0.5])
+        orders.append(
+            [number, f"C-{rolled.randrange(50)}", rolled.randrange(1, 10_000) / 4, when, rolled.random() < 0.5]
+        )
     book.save(folder / "orders.xlsx")
     return folder
 
@@ -427,22 +461,21 @@ def test_a_csv_of_100_000_rows_is_answered_through_a_real_server(large: Path, po
     assert len(bodies) == 5 and all(len(json.dumps(body)) < 20_000 for body in bodies)
 
 
-@pytest.mark.parametrize(
-    ("policy", "code"),
-    [
-        (
-            "strict",
-            "sums = {}\nfor c, a, w in zip(columns['customer'], columns['amount'], columns['when']):\n"
-            "    if w.month == 3:\n        sums[c] = sums.get(c, 0) + a\n"
-            "result = [[c, sums[c]] for c in sorted(sums, key=lambda c: (-sums[c], c))[:3]]",
-        ),
-        (
-            "data",
-            "march = df[df['when'].dt.month == 3]\nsums = march.groupby('customer')['amount'].sum().reset_index()\n"
-            "result = sums.sort_values(['amount', 'customer'], ascending=[False, True]).head(3).values.tolist()",
-        ),
-    ],
-)
+BY_HAND = """
+sums = {}
+for c, a, w in zip(columns['customer'], columns['amount'], columns['when']):
+    if w.month == 3:
+        sums[c] = sums.get(c, 0) + a
+result = [[c, sums[c]] for c in sorted(sums, key=lambda c: (-sums[c], c))[:3]]
+"""
+BY_PANDAS = """
+march = df[df['when'].dt.month == 3]
+sums = march.groupby('customer')['amount'].sum().reset_index()
+result = sums.sort_values(['amount', 'customer'], ascending=[False, True]).head(3).values.tolist()
+"""
+
+
+@pytest.mark.parametrize(("policy", "code"), [("strict", BY_HAND), ("data", BY_PANDAS)])
 def test_a_workbook_is_answered_through_a_real_server(large: Path, policy: str, code: str) -> None:
     arguments = ("--sheet", "Orders", "--policy", policy, "--json", "--mode", "read", "--no-slots")
     done, bodies = served(large, [fence(code)], *arguments, table="orders.xlsx")
@@ -459,24 +492,28 @@ def test_a_workbook_is_answered_through_a_real_server(large: Path, policy: str, 
 # -- hostile tables ---------------------------------------------------------------------------------------
 
 
+NAMES = [HOSTILE, INJECTION, FORMULAS[0], "long"]
+CELLS = [[text, INJECTION, HOSTILE, "x" * 1_000_000] for text in FORMULAS]
+FILES = ("table.csv", "table.xlsx", "table.parquet")
+
+
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """A folder with a table whose names and cells attack whoever shows them, as CSV and as a workbook."""
-    names = [HOSTILE.replace("\x00", ""), INJECTION, FORMULAS[0], "long"]
-    rows = [[text, INJECTION, HOSTILE.replace("\x00", ""), "x" * 1_000_000] for text in FORMULAS]
-    text = io.StringIO()
-    csv.writer(text).writerows([names, *rows])
-    (tmp_path / "table.csv").write_text(text.getvalue().replace("alert(1)</script>,", "alert(1)\x00</script>,"))
+    """A folder with a table whose names and cells attack whoever shows them, in each kind of file, as far as that can
+    have them: a CSV has no NUL, and a workbook no controls."""
+    rows = [NAMES, *CELLS]
+    with (tmp_path / "table.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([[text.replace("\x00", "") for text in row] for row in rows])
     book = openpyxl.Workbook()
     sheet = book.active
     assert sheet is not None
-    for row in [names, *rows]:
-        sheet.append([None] * len(row))
-        for column, value in enumerate(row, 1):
-            cell = sheet.cell(sheet.max_row, column)
-            cell.value = value.replace("\x1b", "\u202e")[:32_767]
+    for number, row in enumerate(rows, 1):
+        for column, text in enumerate(row, 1):
+            cell = sheet.cell(number, column, ILLEGAL_CHARACTERS_RE.sub("\u202e", text)[:32_767])
             cell.data_type = "s"
     book.save(tmp_path / "table.xlsx")
+    columns = {name: [row[at] for row in CELLS] for at, name in enumerate(NAMES)}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "table.parquet")
     return tmp_path
 
 
@@ -490,8 +527,7 @@ def is_inert(text: str) -> bool:
     return inert(text) == text
 
 
-@pytest.mark.parametrize("name", ["table.csv", "table.xlsx"])
-@pytest.mark.parametrize("json_too", [False, True])
+@pytest.mark.parametrize(("name", "json_too"), [*((name, False) for name in FILES), ("table.parquet", True)])
 def test_hostile_cells_are_inert_on_streams_and_in_the_log_page(hostile: Path, name: str, json_too: bool) -> None:
     how = ("--verbose", "--show-code", "--log-dir", "logs", *(("--json",) if json_too else ()))
     done = ask(hostile, *how, *asked("x = columns", FAILS, SHOWS), table=name)
@@ -500,7 +536,7 @@ def test_hostile_cells_are_inert_on_streams_and_in_the_log_page(hostile: Path, n
     # A pipe keeps text as it is, but for escapes; a terminal is tried below.
     assert done.out.isascii() if json_too else not {"\x1b", "\x9b"} & set(done.out)
     if json_too:
-        assert "\x00" not in done.out and "<script>" in json.loads(done.out)["answer"]
+        assert "<script>" in json.loads(done.out)["answer"]
     (log,) = (hostile / "logs").iterdir()
     page = subprocess.run([*COMMAND, "log", "view", str(log)], capture_output=True, timeout=60, env=environment())
     shown = page.stdout.decode()
@@ -513,7 +549,7 @@ def test_hostile_cells_are_inert_on_streams_and_in_the_log_page(hostile: Path, n
 
 def test_a_terminal_is_not_moved(hostile: Path) -> None:
     mine, theirs = pty.openpty()
-    command = [*COMMAND, "ask", "table.csv", "?", "--verbose", "--show-code", *asked("x = 1", FAILS, SHOWS)]
+    command = [*COMMAND, "ask", "table.parquet", "?", "--verbose", "--show-code", *asked("x = 1", FAILS, SHOWS)]
     process = subprocess.Popen(
         command,
         cwd=hostile,
@@ -538,7 +574,7 @@ def test_a_terminal_is_not_moved(hostile: Path) -> None:
     assert b"\x1b[33m" not in seen and b"\x1b[36m" not in seen
 
 
-@pytest.mark.parametrize("name", ["table.csv", "table.xlsx"])
+@pytest.mark.parametrize("name", FILES)
 def test_a_written_spreadsheet_has_no_formula_and_no_control(hostile: Path, name: str) -> None:
     code = "columns['more'] = [1] * len(columns['long'])\nresult = 'added'"
     for output in ("out.csv", "out.xlsx"):
@@ -546,7 +582,7 @@ def test_a_written_spreadsheet_has_no_formula_and_no_control(hostile: Path, name
         assert done.code == 0, done.err[-2000:]
         diff = json.loads(done.out)["diff"]
         assert diff["columns_added"] == ["more"] and is_inert(json.dumps(diff, ensure_ascii=False))
-    rows = list(csv.reader(io.StringIO((hostile / "out.csv").read_text(), newline="")))
+    rows = pd.read_csv(hostile / "out.csv", header=None, dtype=str, keep_default_na=False).to_numpy().tolist()
     texts = [text for row in rows for text in row if text]
     assert len(rows) == 1 + len(FORMULAS) and all(map(is_inert, texts))
     assert [text for text in texts if text[0] in "=+-@\t\r"] == []
@@ -562,7 +598,9 @@ def test_a_written_spreadsheet_has_no_formula_and_no_control(hostile: Path, name
 def test_a_table_reaches_the_model_as_bounded_data_and_changes_no_rule(hostile: Path) -> None:
     """The model does what the cells tell it to; the rules are those of the policy all the same."""
     told = ("import os\nresult = os.environ", "result = eval('1')", "result = shell('id')", "result = len(columns)")
-    done, bodies = served(hostile, list(map(fence, told)), "--mode", "read", "--no-slots", "--json", table="table.csv")
+    done, bodies = served(
+        hostile, list(map(fence, told)), "--mode", "read", "--no-slots", "--json", table="table.parquet"
+    )
     assert done.code == 0, done.err[-2000:]
     found = json.loads(done.out)
     assert [each["reason"] for each in found["attempts"]] == ["import", "forbidden_call", "runtime_error", ""]

@@ -117,7 +117,9 @@ class CodegenPipeline(Agent):
     """
 
     name: ClassVar[str] = "codegen"
-    data_names: ClassVar[frozenset[str]] = frozenset({"columns", "df", "rlm_table", "rlm_names", "rlm_part", "rlm_text"})
+    data_names: ClassVar[frozenset[str]] = frozenset(
+        ("columns", "df", "rlm_table", "rlm_names", "rlm_part", "rlm_text")
+    )
 
     def __init__(
         self,
