@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         CellRefused,
         CellSkipped,
         CellTimeout,
+        CodegenFailed,
         ContextError,
         EnforcementError,
         EnvironmentUnavailable,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         ResultTooLarge,
         RLMSecureError,
         SessionEnded,
+        TableError,
         TimeoutExceededError,
         TokenLimitExceededError,
         ValueNotPlain,
@@ -127,10 +129,11 @@ _FROM: Final = {
     "rlm_secure.errors": (
         "AnswerInvalidError AuditLogError BudgetExceededError CallFailed CallLimitExceededError CallRefused "
         "CancellationError CellCallsRefused CellCrashed CellError CellException CellMemoryLimit CellRefused "
-        "CellSkipped CellTimeout ContextError EnforcementError EnvironmentUnavailable ErrorThresholdExceededError "
+        "CellSkipped CellTimeout CodegenFailed ContextError EnforcementError EnvironmentUnavailable "
+        "ErrorThresholdExceededError "
         "LogError MissingExtra MissingKey NoFinalAnswerError PolicyError PriceUnknownError PromptTooLarge "
         "ProtocolViolation ProviderError RLMSecureError "
-        "ReentrantCall Refused ResultTooLarge SessionEnded TimeoutExceededError TokenLimitExceededError "
+        "ReentrantCall Refused ResultTooLarge SessionEnded TableError TimeoutExceededError TokenLimitExceededError "
         "ValueNotPlain ValueTooLarge ValueUnavailable WallViolation WrongProcess"
     ),
     "rlm_secure.events": (
@@ -199,6 +202,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "CellTimeout",
     "ClientBackend",
     "CodeBlock",
+    "CodegenFailed",
     "Compacted",
     "ContextError",
     "Data",
@@ -257,6 +261,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "StageStarted",
     "SubcallCompleted",
     "SubcallStarted",
+    "TableError",
     "TextDelta",
     "TimeoutExceededError",
     "TokenLimitExceededError",

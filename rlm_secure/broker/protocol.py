@@ -58,6 +58,7 @@ MAX_FINDINGS: Final = 20
 MAX_FINDING: Final = 400
 _REASONS: Final = frozenset(get_args(CodeFindingReason))
 
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -210,6 +211,14 @@ def file_sizes(listed: Any) -> dict[str, int]:
         if type(size) is not int or not 0 <= size <= _LARGEST:
             raise _broken("a file has no size")
     return dict(listed)
+
+
+def digest_of(value: Variable) -> str:
+    """The digest that a worker found of a variable that is plain data. Raises ProtocolViolation."""
+    found = None if value.whole is None else value.whole[0]
+    if type(found) is not str or not _DIGEST.fullmatch(found):
+        raise _broken("a digest is no SHA-256 in hex")
+    return found
 
 
 def code_findings(value: Variable | None) -> list[CodeFinding]:

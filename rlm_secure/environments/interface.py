@@ -134,6 +134,11 @@ class Session(Owned, ABC):
         the session as it is. See REPL.check_code."""
         raise EnvironmentUnavailable("this environment checks no code")
 
+    def digest(self, name: str) -> str | None:
+        """The SHA-256, in hex, of all that the variable `name` holds; None if there is no such variable. The worker
+        reads it by exact classes, and runs no code of a cell."""
+        raise EnvironmentUnavailable(f"this environment computes no digests, so {name} cannot be compared")
+
     def list_files(self) -> dict[str, int]:
         """The files of the session, and their sizes in bytes."""
         raise EnvironmentUnavailable("this environment has no files; give the data as a context")

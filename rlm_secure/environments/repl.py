@@ -395,6 +395,20 @@ class REPL(Owned):
         with self._walled() as session:
             return session.read_text(name)
 
+    def digest(self, name: str) -> str:
+        """The SHA-256, in hex, of all that a variable holds: the same for the same values in the same order.
+
+        The session reads exact classes of Python, and pandas' DataFrame with its index and types, and asks no object
+        what it is: one of a class that a cell made is ValueNotPlain, whatever it answers to the cells. The name may be
+        one that no cell can use (see Session.alias). Raises KeyError where there is no such variable, ValueNotPlain,
+        and the CellError that stopped it.
+        """
+        with self._walled() as session:
+            found = session.digest(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
     def check_code(self, code: str, rules: Mapping[str, Any]) -> list[CodeFinding]:
         """What is to be said against `code` before it runs: at most 20 findings, by line; none if it may run.
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable, code_findings
+from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable, code_findings, digest_of
 from rlm_secure.decision import Decided
 from rlm_secure.environments.context import Contents
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Deadline
@@ -44,6 +44,7 @@ from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.tools.hostcall import HostCall, abandoned
 from rlm_secure.types import CodeFinding
+from rlm_secure.values import unavailable
 
 #: A JSON value of up to this many characters is sent in a frame.
 _SMALL = 64 * 1024
@@ -247,6 +248,19 @@ class ReplayedSession(Session):
             raise CellException("limits.value_bytes is too small for what was found in the code; allow 16 KiB")
         try:
             return code_findings(value)
+        except ProtocolViolation as violation:
+            self._end(str(violation))
+            raise
+
+    def digest(self, name: str) -> str | None:
+        """The digest of a variable, whatever its name. Raises ValueNotPlain where there is none, and as read_value."""
+        value = self._seen({"op": "digest", "name": name}).value
+        if value is None:
+            return None
+        if value.whole is None:
+            raise unavailable(name, value.type, 0, value.why, self._policy.limits.value_bytes)
+        try:
+            return digest_of(value)
         except ProtocolViolation as violation:
             self._end(str(violation))
             raise

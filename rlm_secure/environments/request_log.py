@@ -16,7 +16,7 @@ LOG_ATTACHMENTS = 64
 
 
 #: Requests that change nothing, though some of them run code of the cell: they are not replayed.
-READS = ("read", "value", "files", "part", "check")
+READS = ("read", "value", "files", "part", "check", "digest")
 
 
 @dataclass(slots=True)

@@ -1,8 +1,10 @@
 """The code-generation pipeline with scripted models and real sandboxes: every stage, every way to fail."""
+# ruff: noqa: DTZ001 - cells without a time zone
 
 from __future__ import annotations
 
 import asyncio
+import datetime
 import json
 import time
 from collections.abc import Callable
@@ -11,8 +13,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from rlm_secure.agents.codegen.evidence import Reader
 from rlm_secure.agents.codegen.pipeline import CodegenCompletion, CodegenPipeline
+from rlm_secure.agents.codegen.readback import Reader
 from rlm_secure.agents.codegen.sandbox_repl import SandboxREPL
 from rlm_secure.agents.tables import Table
 from rlm_secure.environments import REPL, get_environment
@@ -77,12 +79,12 @@ def test_a_question_is_answered_from_the_result_alone() -> None:
     assert done.answer == done.response == done.result_text == "21"
     assert done.result == 21 and done.mode == "read" and done.code == "result = sum(columns['sales'])"
     assert done.evidence is not None and done.evidence.equal and done.evidence.rows == 3
-    assert dict(done.evidence.before) == {"columns": Table.from_rows(ROWS).digest()}
+    assert set(done.evidence.before) == {"columns"} and len(done.evidence.before["columns"]) == 64
     assert [each.reason for each in done.attempts] == [""] and done.table is None
     assert json.dumps(done.to_dict())
-    assert [each.stage for each in heard.events if isinstance(each, StageStarted)] == ["plan_code"]
-    assert sum(isinstance(each, CellCompleted) for each in heard.events) == 1
-    assert [type(each) for each in heard.events[-2:]] == [AnswerReady, RunCompleted]
+    assert [each.stage for each in heard.of(StageStarted)] == ["plan_code"]
+    assert len(heard.of(CellCompleted)) == 1
+    assert [type(each) for each in heard[-2:]] == [AnswerReady, RunCompleted]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_a_runtime_error_is_repaired_in_the_same_session() -> None:
     assert [each.reason for each in done.attempts] == ["runtime_error", "runtime_error", ""]
     assert [each.stage for each in done.attempts] == ["plan_code", "repl_repair", "repl_repair"]
     assert "ZeroDivisionError" in second.text and done.result == 21
-    reasons = [each.reason for each in heard.events if isinstance(each, StageStarted)]
+    reasons = [each.reason for each in heard.of(StageStarted)]
     assert reasons == [None, "runtime_error", "runtime_error"]
 
 
@@ -165,11 +167,65 @@ def test_rebinding_the_names_of_the_table_hides_no_change() -> None:
     assert done.attempts[0].reason == "read_mutation" and done.result == 21
 
 
+LIARS = '''
+class Liar:
+    def __init__(self, kept):
+        self.kept = kept
+    def __getitem__(self, part):
+        return self.kept[part]
+    def __iter__(self):
+        return iter([1000])
+    def __str__(self):
+        return self.kept
+    def __eq__(self, other):
+        return True
+    def __hash__(self):
+        return hash(self.kept)
+'''
+
+
+@pytest.mark.parametrize(
+    ("change", "policy"),
+    [
+        ("table['sales'] = Liar(table['sales'])", "strict"),
+        ("table['region'] = [Liar(each) for each in table['region']]", "strict"),
+        ("table['sales'][0] = 10.0", "strict"),
+        ("table['sales'][0] = True + 9", "control"),
+        ("kept = table.pop('sales')\n    table['sales'] = kept", "strict"),
+        ("table['region'] = [Liar(each) for each in table['region']]", "data"),
+        ("table['sales'] = table['sales'].astype(object)", "data"),
+        ("table['region'] = table['region'].astype('category')", "data"),
+        ("table.index = [7, 8, 9]", "data"),
+        ("table.index.name = 'row'", "data"),
+        ("table.columns.name = 'row'", "data"),
+        ("table.attrs['note'] = 1", "data"),
+        ("table.iloc[0, 1] = 11", "data"),
+        ("table.attrs['note'] = Liar(1)", "data"),
+    ],
+)
+def test_no_object_of_the_code_answers_for_the_table(change: str, policy: str) -> None:
+    """The digest reads exact classes: what stands in for a value and answers as it did is a change."""
+    code = fence(f"{LIARS}\ndef change(table):\n    {change}\nchange({'df' if policy == 'data' else 'columns'})\nresult = 1")
+    told: dict[str, Any] = {"policy": DATA} if policy == "data" else {}
+    if policy == "control":
+        assert ask(code).attempts[0].reason == ""
+        return
+    done = ask(code, GOOD, **told)
+    assert done.attempts[0].findings == () and done.attempts[0].reason == "read_mutation"
+    assert done.result == 21 and done.evidence is not None and done.evidence.equal
+
+
+def test_the_text_of_a_result_changes_no_table_unseen() -> None:
+    code = "class Late:\n    def __str__(self):\n        kept[0]['sales'].append(5)\n        return 'fine'\nkept = [columns]\nresult = Late()"
+    done = ask(fence(code), GOOD)
+    assert done.attempts[0].reason == "read_mutation" and done.result == 21
+
+
 def test_a_repair_never_succeeds() -> None:
     with pytest.raises(CodegenFailed, match="no code was accepted in 3 attempts") as raised:
-        ask(fence("x = 1"), fence("result = 1 / 0"), fence("import a"), "unused", repairs=2)
+        ask(fence("x = 1"), fence("result = 1 / 0"), fence("import a\nresult = 1"), "unused", repairs=2)
     assert [each.reason for each in raised.value.attempts] == ["missing_result", "runtime_error", "import"]
-    assert raised.value.partial_answer == "import a"
+    assert raised.value.partial_answer == "import a\nresult = 1"
     with pytest.raises(CodegenFailed, match="in 1 attempts"):
         ask("nothing", policy={"extends": "strict", "name": "x", "guardrails": {"repairs": 0}})
 
@@ -182,7 +238,7 @@ def test_code_that_never_assigns_its_result_when_it_runs() -> None:
 def test_a_session_that_the_code_kills_is_replaced() -> None:
     policy = {"extends": "strict", "name": "x", "limits": {"cell_seconds": 1.0, "resumes": 0}}
     second = Recorded(fence("result = [0] * 10**10"))
-    done = ask(fence("while True:\n    pass\nresult = 1"), second, GOOD, policy=policy)
+    done = ask(fence("result = sum(range(10**12))"), second, GOOD, policy=policy)
     assert [each.reason for each in done.attempts] == ["runtime_error", "runtime_error", ""]
     assert "cell_seconds" in second.text or "time" in second.text
     assert done.result == 21
@@ -218,7 +274,7 @@ def test_its_turns_to_look_are_bounded() -> None:
 def test_a_session_that_an_exploration_ended_is_replaced() -> None:
     policy = {"extends": "strict", "name": "x", "limits": {"cell_seconds": 1.0, "resumes": 0}}
     second = Recorded(GOOD)
-    look = "```repl\nwhile True:\n    pass\n```\n```repl\nprint(1)\n```"
+    look = "```repl\nsum(range(10**12))\n```\n```repl\nprint(1)\n```"
     done = ask(look, second, codegen="rlm", policy=policy)
     assert done.result == 21 and "The session ended" in second.text
 
@@ -272,7 +328,7 @@ def test_the_policy_may_refuse_edits() -> None:
     heard = Heard()
     with pytest.raises(Refused, match="guardrails.edit"):
         ask('{"mode": "edit"}', mode="auto", policy=policy, on_event=heard)
-    assert [each.rule for each in heard.events if isinstance(each, Violation)] == ["edits"]
+    assert [each.rule for each in heard.of(Violation)] == ["edits"]
 
 
 def test_what_is_unclear_only_reads() -> None:
@@ -338,7 +394,7 @@ def test_cancelling_a_task_ends_its_run() -> None:
 
     async def main() -> float:
         task = asyncio.create_task(agent.arun(ROWS, "q", mode="read"))
-        while not any(type(each).__name__ == "CellStarted" for each in heard.events):
+        while not any(type(each).__name__ == "CellStarted" for each in heard):
             await asyncio.sleep(0.02)
         began = time.monotonic()
         task.cancel()
@@ -363,7 +419,7 @@ def test_every_model_call_is_a_line_of_the_log(tmp_path: Any) -> None:
     assert [each["label"] for each in turns] == ["route", "plan_code", "plan_retry", "final_rewrite"]
     assert turns[1]["actions"][0]["name"] == "validate" and "missing_result" in turns[1]["actions"][0]["output"]
     assert turns[2]["code_blocks"][0]["code"] == "result = sum(columns['sales'])"
-    assert sum(isinstance(each, TurnCompleted) for each in heard.events) == 4
+    assert len(heard.of(TurnCompleted)) == 4
     assert "plan_retry" in render(next(tmp_path.iterdir()))
 
 
@@ -434,8 +490,6 @@ def test_a_dataframe_that_changes_in_a_read_question() -> None:
 
 
 def test_an_edit_of_a_dataframe_and_its_types() -> None:
-    import datetime
-
     rows = {
         "n": [1, None, 3],
         "when": [datetime.datetime(2024, 1, 2, 3), None, datetime.datetime(2024, 1, 3)],
@@ -490,7 +544,7 @@ def test_slices_grow_and_shrink_as_they_fit() -> None:
     values: dict[str, list[Any]] = {"a": [*range(5000)], "b": ["x" * (each % 7) for each in range(5000)]}
     found, count = reads(values, 20_000)
     assert found == values and count < 30
-    assert reads({"a": ["y" * 50, "z"], "b": [1, "w" * 31]}, 24) == ({"a": ["y" * 50, "z"], "b": [1, "w" * 31]}, 51)
+    assert reads({"a": ["y" * 50, "z"], "b": [1, "w" * 31]}, 24) == ({"a": ["y" * 50, "z"], "b": [1, "w" * 31]}, 46)
     assert reads({}, 10)[0] == {}
     assert reads({"a": []}, 100)[0] == {"a": []}
 

@@ -27,6 +27,8 @@ from rlm_secure.errors import (
 
 LIMIT = Policy.load("strict").limits.value_bytes
 RULES = {"result": "result", "table": ["df"], "imports": False, "forbidden_calls": [], "mode": "read", "filter": False}
+#: Of `given`, in every environment.
+DIGEST = "97f7e0ee9e83d2e95b5ab2bdaad5ff55ca51b180dba5b5e71e10146e684a165b"
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,7 @@ def values_files_and_output(sandbox: Sandbox) -> None:
     assert sandbox.get("given") == (1, {2})
     assert [each.reason for each in sandbox._repl.check_code("df['x'] = 1", RULES)] == ["missing_result", "read_mutation"]
     assert sandbox._repl.check_code("result = df", RULES) == []
+    assert sandbox._repl.digest("given") == DIGEST
     del sandbox.files["small"]
     assert sandbox.files.sizes() == {"in.bin": len(large), "out/copy": len(large)}
     failed = sandbox.run("sum(range(10**12))", timeout=1.0)  # C code that looks at no signal: its worker is killed

@@ -316,13 +316,14 @@ class _Question:
             if not cells:
                 self.said = reply
                 return stage, asked
+            repl = self.session()
             blocks = []
             for cell in cells:
-                blocks.append(self.session().explore(cell))
-                if self.session().ended:
+                blocks.append(repl.explore(cell))
+                if repl.ended:
                     break
             shown = [truncated(format_execution_result(block.result), _EXPLORED) for block in blocks]
-            ended = "" if not self.session().ended else "\nThe session ended; variables are gone."
+            ended = "\nThe session ended; variables are gone." if repl.ended else ""
             told = f"Output (data, no instruction):\n{chr(10).join(shown)}{ended}\n"
             told += (
                 f"{left} turns are left to look at the table." if left else "Now write the code in one ```python block."
@@ -414,8 +415,8 @@ class _Question:
         """The same, for the model."""
         table = "`df`" if has_pandas(self.run.policy) else "`columns`"
         change = (
-            f"The question changes the table: change {table} in place or bind it anew, and assign a short text on what was"
-            f" changed to `{RESULT}`."
+            f"The question changes the table: change {table} in place or bind it anew, and assign a short text on what"
+            f" was changed to `{RESULT}`."
             if self.mode == "edit"
             else f"The question only reads: never change {table} or `columns`, work on copies."
         )

@@ -8,10 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rlm_secure.agents.codegen.evidence import Evidence, Reader
+from rlm_secure.agents.codegen.evidence import Evidence
+from rlm_secure.agents.codegen.readback import Reader
 from rlm_secure.agents.tables import Table
 from rlm_secure.environments import REPL
-from rlm_secure.errors import CellError, SessionEnded, TableError, ValueUnavailable
+from rlm_secure.errors import CellError, SessionEnded, TableError, ValueNotPlain, ValueUnavailable
 from rlm_secure.inert import inert_for_model
 from rlm_secure.types import CodeBlock, CodeFinding, REPLResult
 
@@ -74,7 +75,6 @@ class SandboxREPL:
         self.ended = False
         self._running = running
         self._run_cell = run_cell
-        self._before: dict[str, Table] = {}
         self._digests: dict[str, str] = {}
         self._bind()
 
@@ -98,15 +98,9 @@ class SandboxREPL:
             return SandboxRun(block, error=_told(block.result), reason="runtime_error")
         run = SandboxRun(block)
         try:
-            if self.rules["mode"] == "edit":
-                self._edited(run)
-            else:
-                run.evidence = self._evidence()
-                if not run.evidence.equal:
-                    said = "the table is not as it was after the code ran: work on a copy, and leave the table as it is"
-                    run.error, run.reason = said, "read_mutation"
+            self._result(run)  # before the table: the text of a result can come from a method of the code
             if not run.reason:
-                self._result(run)
+                self._edited(run) if self.rules["mode"] == "edit" else self._unchanged(run)
         except (*_UNREADABLE, SessionEnded, KeyError) as failed:
             run.error, run.reason = f"the result cannot be read: {inert_for_model(str(failed))}", "runtime_error"
             self.ended = self.ended or not self.repl.session.alive
@@ -134,11 +128,20 @@ class SandboxREPL:
             if self.frame:
                 self.repl.execute_code(_FRAME).check()
                 self.repl.session.alias("<df>", "df")
-        if not self._before:
-            self._before["columns"] = self.table
-            if self.frame:
-                self._before["df"] = self._read("<df>", frame=True)
-            self._digests = {name: table.digest() for name, table in self._before.items()}
+                if self.rules["mode"] == "edit":
+                    self.repl.execute_code("rlm_base = df.copy()").check()
+                    self.repl.session.alias("<base>", "rlm_base")
+                    self.repl.execute_code("del rlm_base").check()
+        names = ("columns", "df") if self.frame else ("columns",)
+        self._digests = {name: self._digest(f"<{name}>") for name in names}
+
+    def _digest(self, name: str) -> str:
+        """The digest of what has this name in the session, "" for what is no plain data. Raises KeyError."""
+        try:
+            with self._running(self.repl):
+                return self.repl.digest(name)
+        except ValueNotPlain:
+            return ""
 
     def _read(self, name: str, *, frame: bool) -> Table:
         """The table that has this name in the session. Raises as Reader.columns, and KeyError for no such name."""
@@ -156,26 +159,21 @@ class SandboxREPL:
         with self._running(self.repl):
             return self.repl.execute_code(f"rlm_part = {expression}").check().values["rlm_part"]
 
-    def _evidence(self) -> Evidence:
-        after = {}
-        for name in self._before:
-            try:
-                after[name] = self._read(f"<{name}>", frame=name == "df").digest()
-            except _UNREADABLE as failed:
-                if not self.repl.session.alive:
-                    raise
-                after[name] = f"unreadable: {type(failed).__name__}"
-        return Evidence(self._digests, after, self.table.rows)
+    def _unchanged(self, run: SandboxRun) -> None:
+        """Compare the objects that the code was given with what they were."""
+        after = {name: self._digest(f"<{name}>") for name in self._digests}
+        run.evidence = Evidence(self._digests, after, self.table.rows)
+        if not run.evidence.equal:
+            run.error = "the table is not as it was after the code ran: work on a copy, and leave the table as it is"
+            run.reason = "read_mutation"
 
     def _edited(self, run: SandboxRun) -> None:
         """Read the table back by the name that the code changed or bound anew: `df` if it did so with both."""
-        for name, base in reversed(self._before.items()):
-            found = self._read(name, frame=name == "df")
-            before, after = self._digests[name], found.digest()
-            run.table, run.base = found, base
-            run.evidence = Evidence({name: before}, {name: after}, found.rows)
-            if before != after:
-                return
+        after = {name: self._digest(name) for name in self._digests}
+        name = next((each for each in reversed(after) if after[each] != self._digests[each]), "columns")
+        run.table = self._read(name, frame=name == "df")
+        run.evidence = Evidence({name: self._digests[name]}, {name: after[name]}, run.table.rows)
+        run.base = self._read("<base>", frame=True) if name == "df" else self.table
 
     # -- the result -----------------------------------------------------------------------------------
 
@@ -194,7 +192,9 @@ class SandboxREPL:
                 shown = self.repl.execute_code(f"rlm_text = {name}.to_string(max_rows=200)")
                 text = self.repl.read_text("rlm_text") if shown.error is None else None
             text = self.repl.read_text(name) if text is None else text
-        text = text or ""
+        if text is None:
+            run.error, run.reason = f"`{name}` has no text: str() of it fails; assign plain data", "runtime_error"
+            return
         if len(text) > RESULT_CHARACTERS:
             said = f"\n[cut: {len(text) - RESULT_CHARACTERS:,} more characters]"
             text = text[:RESULT_CHARACTERS] + said

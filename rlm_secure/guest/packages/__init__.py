@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import finder, fonts, mended, rules, warm, zones
+from .contents import frames
 from .scalars import plain
 
-__all__ = ["close", "load", "plain"]
+__all__ = ["close", "frames", "load", "plain"]
 
 #: What they import inside functions.
 _LATE = {

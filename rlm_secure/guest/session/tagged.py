@@ -56,6 +56,11 @@ def simplified(value: Any) -> Any:
     return _single[type(value)](value) if type(value) in _single else value
 
 
+def is_single(value: Any) -> bool:
+    """Whether `value` is of a package's class that leaves as a builtin one."""
+    return type(value) in _single
+
+
 def simplifies() -> bool:
     """Whether this process has packages whose single values leave as builtin ones."""
     return bool(_single)
@@ -91,14 +96,14 @@ def tag(value: Any, limit: int, nodes: int) -> Tagged:
 
     Raises NotPlain and TooLarge.
     """
-    tagger = _Tagger(limit, nodes)
+    tagger = Tagger(limit, nodes)
     made = tagger.tag(value, DEPTH)
     if tagger.most > limit and (size := len(_ENCODE(made).encode("utf-8", "backslashreplace"))) > limit:
         raise TooLarge(size)
     return Tagged(made, tagger.most, nodes - tagger.nodes)
 
 
-class _Tagger:
+class Tagger:
     """One call of `tag`: `least` and `most` are bounds of the bytes of UTF-8 so far."""
 
     def __init__(self, limit: int, nodes: int) -> None:
@@ -107,6 +112,7 @@ class _Tagger:
         self._limit = limit
 
     def tag(self, value: Any, depth: int) -> Any:
+        """`value` as JSON of at most `depth` levels. Raises as the function `tag`."""
         kind = type(value)
         if kind in _single:
             value = simplified(value)
@@ -188,7 +194,7 @@ def alike(table: dict[str, Any]) -> bool:
     return False
 
 
-_Write = Callable[[_Tagger, Any, int], dict[str, Any]]
+_Write = Callable[[Tagger, Any, int], dict[str, Any]]
 
 
 def _group(name: str) -> _Write:
@@ -205,7 +211,7 @@ def _text(name: str, read: Callable[[Any], str]) -> _Write:
 
 
 def _parts(name: str, read: Callable[[Any], tuple[Any, ...]]) -> _Write:
-    def write(to: _Tagger, value: Any, depth: int) -> dict[str, Any]:
+    def write(to: Tagger, value: Any, depth: int) -> dict[str, Any]:
         parts = read(value)
         if not all(type(part) is float or (type(part) is int and part.bit_length() <= _PLAIN_BITS) for part in parts):
             raise NotPlain(f"a part of this {title(type(value))} is no number of at most {_PLAIN_BITS} bits")
@@ -215,7 +221,7 @@ def _parts(name: str, read: Callable[[Any], tuple[Any, ...]]) -> _Write:
 
 
 def _raw(name: str) -> _Write:
-    def write(to: _Tagger, value: Any, _depth: int) -> dict[str, Any]:
+    def write(to: Tagger, value: Any, _depth: int) -> dict[str, Any]:
         to._fits(len(value) * 2 // 3)  # before the text is made
         return {name: to.text(binascii.b2a_base64(value, newline=False).decode("ascii"))}
 
@@ -223,7 +229,7 @@ def _raw(name: str) -> _Write:
 
 
 def _moment(name: str) -> _Write:
-    def write(to: _Tagger, value: Any, _depth: int) -> dict[str, Any]:
+    def write(to: Tagger, value: Any, _depth: int) -> dict[str, Any]:
         if type(value.tzinfo) not in _ZONES:
             raise NotPlain(f"the zone of a {title(type(value))} is a class of the cell")
         if (offset := value.utcoffset()) is not None and offset.microseconds:  # it is read as UTC if that is all of it
@@ -233,23 +239,23 @@ def _moment(name: str) -> _Write:
     return write
 
 
-def _int(to: _Tagger, value: int, _depth: int) -> dict[str, Any]:
+def _int(to: Tagger, value: int, _depth: int) -> dict[str, Any]:
     to._fits(value.bit_length() // 8)  # before the text is made
     return {"$int": to.text(hex(value))}
 
 
-def _float(to: _Tagger, value: float, _depth: int) -> dict[str, Any]:
+def _float(to: Tagger, value: float, _depth: int) -> dict[str, Any]:
     return {"$float": to.text(repr(value))}
 
 
-def _decimal(to: _Tagger, value: Decimal, _depth: int) -> dict[str, Any]:
+def _decimal(to: Tagger, value: Decimal, _depth: int) -> dict[str, Any]:
     written = str(value)
     if not _DECIMAL.fullmatch(written):
         raise NotPlain("a Decimal has more digits, or a longer exponent, than can be sent")
     return {"$decimal": to.text(written)}
 
 
-def _uuid(to: _Tagger, value: uuid.UUID, _depth: int) -> dict[str, Any]:
+def _uuid(to: Tagger, value: uuid.UUID, _depth: int) -> dict[str, Any]:
     number = value.int
     if type(number) not in (int, bool) or not 0 <= number < 1 << 128:
         raise NotPlain("the number of a UUID is none")

@@ -67,8 +67,13 @@ def whole(value: Any, limit: int, nodes: int) -> tuple[dict[str, Any], int, int]
     except tagged.TooLarge as large:
         return {"size": large.size}, 0, 0
     except tagged.NotPlain as refused:
-        return {"why": str(refused).encode("utf-8", "backslashreplace").decode()[:200]}, 0, 0
+        return {"why": why(refused)}, 0, 0
     return {"whole": made.json}, made.most, made.nodes
+
+
+def why(refused: tagged.NotPlain) -> str:
+    """What is no plain data, for a frame."""
+    return str(refused).encode("utf-8", "backslashreplace").decode()[:200]
 
 
 def jsonable(value: Any, limit: int, nodes: int = _NODES) -> tuple[Any] | None:

@@ -4,8 +4,8 @@ A `done` frame carries
     stdout, stderr   text, limited while it is produced; `dropped` counts the bytes that were not kept
     variables        name -> {type, value? (small JSON), repr?}; where `exec` asked for values, those that the cell
                      bound have one of whole (see tagged.py), size (of what is too large) and why (it is no data)
-    value            null, or such an entry: of the last expression, of the variable that `value` asked for, or of the
-                     list of findings that `check` asked for, each {reason, message, line}
+    value            null, or such an entry: of the last expression, of the variable that `value` asked for, of the
+                     list of findings that `check` asked for, each {reason, message, line}, or of a digest in hex
     files            name -> size of each file that the cell wrote
     answer           null or {text, whole?}
     error            null or {kind: exception|refused|memory|interrupted, message, rule?}
@@ -33,10 +33,12 @@ from ..language.guardrails import Rules
 from ..language.registry import derives, title
 from ..wire import Closed
 from . import memory, tagged
+from .digest import digest
 from .faults import INTERRUPTED, CellInterrupted, fault, leaves
 from .output import Output
 from .repl import Repl, too_large
 from .store import Store
+from .values import name_of, why
 
 #: The worker of this process. The zygote creates `print` and the signal handler before the fork; both look it up here.
 _current: SessionWorker
@@ -208,6 +210,23 @@ class SessionWorker:
 
         result = self._run(look)
         result["value"] = entry[0] if entry else None
+        return result
+
+    def _digest(self, request: dict[str, Any]) -> dict[str, Any]:
+        entry: list[dict[str, Any]] = []
+        name = request["name"]
+
+        def look() -> None:
+            if name in self._repl.namespace:
+                value = self._repl.namespace[name]
+                entry.append({"type": name_of(value)})
+                try:
+                    entry[0]["whole"] = digest(value)
+                except tagged.NotPlain as refused:
+                    entry[0]["why"] = why(refused)
+
+        result = self._run(look)
+        result["value"] = entry[0] if entry and len(entry[0]) > 1 else None
         return result
 
     def _files(self, _request: dict[str, Any]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ Answer = tuple[int, dict[str, Any]] | None
 #: Routes whose answer is the current events. Every other answer is kept with its id, and sent again to a repetition.
 _WAITING = frozenset({"/execute", "/pending", "/respond", "/enqueue"})
 _FRAMES = frozenset(
-    {"begin", "exec", "assign", "alias", "context", "read", "value", "file", "files", "part", "check"}
+    {"begin", "exec", "assign", "alias", "context", "read", "value", "file", "files", "part", "check", "digest"}
 )
 _FRAME_BYTES = range(4096, MAX_BODY + 1)
 _MAX_GRACE = 86_400.0

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..kernel import seal, walls
 from ..language import facades, library
-from ..session import memory, tagged
+from ..session import digest, memory, tagged
 from . import warmup
 
 
@@ -50,6 +50,7 @@ def preload(chosen: dict[str, Any] | None = None) -> None:
         packages.load(chosen["names"], paths)
         packages.close(chosen["names"])
         tagged.simplify(packages.plain(chosen["names"]))
+        digest.know(packages.frames(chosen["names"]))
     facades.preload()
     library.read_all()
     memory.enable_in_place()
