@@ -15,7 +15,6 @@ from rlm_secure.plural import counted
 
 if TYPE_CHECKING:
     from rlm_secure.agents import CodegenCompletion
-    from rlm_secure.agents.codegen.pipeline import Attempt
 
 #: Bytes of a file of prompts, and notes on a table that are shown.
 _PROMPT_BYTES: Final = 1024 * 1024
@@ -182,8 +181,8 @@ def _found(completion: CodegenCompletion[Any]) -> dict[str, Any]:
     return {name: known[name] for name in _FOUND}
 
 
-def _show_code(attempts: Iterable[Attempt]) -> None:
-    """Print each code on stderr, with what was wrong with it."""
+def _show_code(attempts: Iterable[Any]) -> None:
+    """Print each code of these Attempts on stderr, with what was wrong with it."""
     for attempt in attempts:
         say(f"--- {attempt.stage}: {attempt.reason or 'accepted'}", style="bold")
         for text, style in ((attempt.code, "cyan"), (attempt.error, "yellow")):
@@ -205,7 +204,7 @@ def _show_evidence(completion: CodegenCompletion[Any]) -> None:
     if evidence is None:
         return
     for name, before in evidence.before.items():
-        after = evidence.after[name]
+        after = evidence.after.get(name)
         said = f"is as it was: SHA-256 {before}" if after == before else f"changed: SHA-256 {before}, then {after}"
         say(f"{name} of {counted(evidence.rows, 'row')} {said}", style="dim")
     if completion.diff is not None:
