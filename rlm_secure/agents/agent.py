@@ -75,6 +75,8 @@ class Agent:
 
     #: What its log calls it.
     name: ClassVar[str] = "agent"
+    #: Variables of its sessions that hold the data which it was given: a log has them if data.log_context says so.
+    data_names: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -199,8 +201,15 @@ class AgentRun:
         self.client = joined(tree, agent.policy, made, kwargs.get("model_name"))
         self.handler = LMHandler(self.client, tree=tree, gate=self.gate, depth=0, audit=agent.audit)
         self._stack = stack
+        data = agent.policy.data
         self._log = log_of(
-            agent.logger, agent.log_lock, stack, tree, data=agent.policy.data, metadata=agent.metadata(limit)
+            agent.logger,
+            agent.log_lock,
+            stack,
+            tree,
+            data=data,
+            metadata=agent.metadata(limit),
+            withhold=() if data.log_context else agent.data_names,
         )
         self._began = self._turn_began = time.monotonic()
         self._tool_calls = 0

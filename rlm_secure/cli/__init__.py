@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
-from rlm_secure.cli import arena, audit, demo, doctor, exec_, explain, log, options, policy, react, run, sandbox
+from rlm_secure.cli import arena, ask, audit, demo, doctor, exec_, explain, log, options, policy, react, run, sandbox
 from rlm_secure.cli.terminal import COULD_NOT_RUN, INTERRUPTED, say
 
 #: Seconds after which an interrupt that was lost is raised again.
@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="store_true", help="print the version and exit")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (run, react, exec_, demo, doctor, audit, explain, policy, sandbox, arena, log):
+    for command in (run, react, ask, exec_, demo, doctor, audit, explain, policy, sandbox, arena, log):
         command.add(commands)
     return whole
 

@@ -150,7 +150,7 @@ def limits(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def add_schema(command: argparse.ArgumentParser) -> None:
+def add_schema(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add --schema."""
     command.add_argument(
         "--schema",
@@ -259,6 +259,17 @@ def count(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
+    return value
+
+
+def count_or_none(text: str) -> int:
+    """Parse a whole number, 0 or more, for argparse."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
     return value
 
 

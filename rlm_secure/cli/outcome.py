@@ -11,6 +11,7 @@ from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, say, write
 from rlm_secure.errors import (
     AnswerInvalidError,
     BudgetExceededError,
+    CodegenFailed,
     ErrorThresholdExceededError,
     NoFinalAnswerError,
     ProviderError,
@@ -25,7 +26,14 @@ if TYPE_CHECKING:
 
 _LIMITS: Final = (BudgetExceededError, TimeoutExceededError, TokenLimitExceededError)
 #: What ends a question without an answer, beside PromptTooLarge.
-NO_ANSWER: Final = (*_LIMITS, AnswerInvalidError, ErrorThresholdExceededError, NoFinalAnswerError, ProviderError)
+NO_ANSWER: Final = (
+    *_LIMITS,
+    AnswerInvalidError,
+    CodegenFailed,
+    ErrorThresholdExceededError,
+    NoFinalAnswerError,
+    ProviderError,
+)
 
 
 def no_answer(arguments: argparse.Namespace, error: Exception, progress: Progress) -> int:

@@ -31,6 +31,7 @@ class Progress:
         self._verbose = verbose
         self._calls = 0
         self._refused = ""
+        self._stage = ""
         self._lock = threading.Lock()
         self._status: Status | None = None
 
@@ -66,13 +67,19 @@ class Progress:
                 self._now(f"turn {self.turns} · {counted(self._calls, 'model call')}")
                 if event.error and event.error != "cancelled":  # which the user did
                     self._line(f"{indent}a model call failed: {event.error}", "yellow")
-            case events.TurnCompleted(depth=0) if not self._console.is_terminal or self._verbose:
-                self._line(f"turn {event.number} · {counted(self._calls, 'model call')} · {event.seconds:.1f} s", "dim")
+            case events.TurnCompleted(depth=0):
+                if self._stage and event.error:
+                    last = event.error.rstrip().rpartition("\n")[2]  # of a traceback, what was raised
+                    self._line(f"turn {event.number} · {self._stage} failed: {excerpt(last)}", "yellow")
+                if not self._console.is_terminal or self._verbose:
+                    calls = counted(self._calls, "model call")
+                    self._line(f"turn {event.number} · {calls} · {event.seconds:.1f} s", "dim")
             case events.CellCompleted() if self._verbose:
                 self._cell(event, indent)
             case events.Noticed(depth=0, kind="nothing-ran"):
                 self.unfounded = True
             case events.StageStarted():
+                self._stage = event.stage
                 because = f": {excerpt(event.reason)}" if event.reason else ""
                 self._now(f"turn {event.number} · {event.stage}{because}")
                 if not self._console.is_terminal or self._verbose:

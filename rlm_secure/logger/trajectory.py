@@ -225,7 +225,9 @@ class RLMLogger:
         result = block.result.to_dict()
         calls = [self._call(call) for call in block.result.rlm_calls]
         del result["rlm_calls"]
-        variables = {name: self._variable(name, value) for name, value in result.pop("locals").items()}
+        variables = self._variables(result.pop("locals"))
+        if "values" in result:
+            result["values"] = self._variables(result["values"])
         return {
             "code": self._said(block.code),
             "result": {
@@ -235,6 +237,9 @@ class RLMLogger:
                 **({"error": self._redactor.content(result["error"])} if "error" in result else {}),
             },
         }
+
+    def _variables(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self._variable(name, value) for name, value in values.items()}
 
     def _variable(self, name: str, value: Any) -> Any:
         hidden = name in self._withheld or (not self._data.log_context and bool(_CONTEXT.fullmatch(name)))

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlm_secure.agents.tables import Table, diff, read, write
+from rlm_secure.agents.tables.write import check
 from rlm_secure.errors import MissingExtra, TableError
 from rlm_secure.inert import inert
 
@@ -223,6 +224,30 @@ def test_what_is_no_place_for_a_file(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"name it \.csv, \.xlsx or \.json"):
         write(table, tmp_path / "a.xls")
     assert not (tmp_path / "elsewhere").exists() and sorted(os.listdir(tmp_path)) == ["fifo.csv", "inside", "link.csv"]
+
+
+def test_a_place_for_a_file_is_looked_at_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.csv").write_text("kept")
+    (tmp_path / "link.csv").symlink_to("nowhere.csv")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    for name, said in {
+        "x.txt": "name it .csv, .xlsx or .json",
+        "old.csv": "old.csv exists; name another file, or delete it first",
+        "link.csv": "link.csv exists",
+        "none/x.csv": "No such file or directory",
+        "folder/x.csv": "a symbolic link",
+        "old.csv/x.csv": "Not a directory",
+        "x\0.csv": "holds a NUL",
+    }.items():
+        with pytest.raises(TableError, match=said):
+            check(name)
+    check("new.csv")
+    check(tmp_path / "new.XLSX")
+    assert sorted(os.listdir()) == ["folder", "link.csv", "old.csv"]
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(MissingExtra):
+        check("new.xlsx")
 
 
 def test_no_part_of_a_file_is_left_behind(tmp_path: Path) -> None:

@@ -117,6 +117,9 @@ class CodegenPipeline(Agent):
     """
 
     name: ClassVar[str] = "codegen"
+    data_names: ClassVar[frozenset[str]] = frozenset(
+        ("columns", "df", "rlm_table", "rlm_names", "rlm_part", "rlm_text")
+    )
 
     def __init__(
         self,
@@ -273,7 +276,9 @@ class _Question:
             attempt, done = self.attempt(stage, code)
             self.attempts.append(attempt)
             blocks = [] if done is None else [done.block]
-            action = Action("validate", attempt.code, _listed(attempt.findings), attempt.error)
+            # Its error says what the findings say; of what ran, it says what the block may not.
+            failed = None if attempt.findings else attempt.error
+            action = Action("validate", attempt.code, _listed(attempt.findings), failed)
             self.record(stage, messages, reply, blocks, [action], attempt.error)
             if done is not None and done.error is None:
                 return attempt.code, done
@@ -294,7 +299,7 @@ class _Question:
             }
             messages = self.agent.prompts.messages(stage, values)
         reasons = ", ".join(dict.fromkeys(each.reason for each in self.attempts))
-        said = f"no code was accepted in {len(self.attempts)} attempts ({reasons}); see .attempts"
+        said = f"no code was accepted in {len(self.attempts)} attempts ({reasons})"
         last = next((each.code for each in reversed(self.attempts) if each.code), None)
         raise CodegenFailed(said, attempts=self.attempts, partial_answer=last)
 

@@ -19,7 +19,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -57,19 +57,45 @@ def write(table: Table, path: str | os.PathLike[str], *, overwrite: bool = False
     Raises TableError, also for an existing file and a link in the path, and MissingExtra.
     """
     name = excerpt(os.fspath(path))
-    writer = {".csv": _csv, ".xlsx": _xlsx, ".json": _json}.get(Path(path).suffix.lower())
-    if writer is None:
-        raise TableError(f"{name} has no name of a table that can be written; name it .csv, .xlsx or .json")
     notes = _Notes()
-    data = writer(table, notes)
+    data = _WRITERS[_kind(path)](table, notes)
     try:
         _store(path, data, overwrite=overwrite)
     except FileExistsError:
         raise TableError(f"{name} exists; name another file, or give overwrite=True") from None
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "its name holds a NUL"
-        raise TableError(f"{name} cannot be written: {why}; name another file") from None
+        raise _unwritable(name, error) from None
     return notes.sentences()
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """Raise what write() would raise for a new file at `path` as things are now. For whoever has work to do before."""
+    name = excerpt(os.fspath(path))
+    _kind(path)
+    try:
+        with files.parent(path) as (folder, last), contextlib.suppress(FileNotFoundError):
+            os.stat(last, dir_fd=folder, follow_symlinks=False)
+            raise TableError(f"{name} exists; name another file, or delete it first")
+    except TableError:
+        raise
+    except (OSError, ValueError) as error:
+        raise _unwritable(name, error) from None
+
+
+def _kind(path: str | os.PathLike[str]) -> str:
+    """The end of a name by which a table is written. Raises TableError and MissingExtra."""
+    kind = Path(path).suffix.lower()
+    if kind not in _WRITERS:
+        name = excerpt(os.fspath(path))
+        raise TableError(f"{name} has no name of a table that can be written; name it .csv, .xlsx or .json")
+    if kind == ".xlsx" and importlib.util.find_spec("openpyxl") is None:
+        raise MissingExtra("writing a workbook (openpyxl)", "tables")
+    return kind
+
+
+def _unwritable(name: str, error: OSError | ValueError) -> TableError:
+    why = error.strerror if isinstance(error, OSError) else "its name holds a NUL"
+    return TableError(f"{name} cannot be written: {why}; name another file")
 
 
 def _store(path: str | os.PathLike[str], data: bytes, *, overwrite: bool) -> None:
@@ -173,8 +199,6 @@ def _is_nan(cell: float | Decimal) -> bool:
 
 
 def _xlsx(table: Table, notes: _Notes) -> bytes:
-    if importlib.util.find_spec("openpyxl") is None:
-        raise MissingExtra("writing a workbook (openpyxl)", "tables")
     if table.rows >= _SHEET_ROWS or len(table.names) > _SHEET_COLUMNS:
         raise TableError(
             f"a sheet has at most {_SHEET_ROWS - 1:,} rows and {_SHEET_COLUMNS:,} columns, and this table has "
@@ -260,3 +284,7 @@ def _json_value(cell: Any, notes: _Notes) -> Any:
         return None
     notes.add("dates, decimals, bytes and numbers that JSON does not have are text")
     return _as_text(cell)
+
+
+#: What writes a file, by the end of its name.
+_WRITERS: Final[Mapping[str, Callable[[Table, _Notes], bytes]]] = {".csv": _csv, ".xlsx": _xlsx, ".json": _json}
