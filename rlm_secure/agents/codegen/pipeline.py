@@ -118,7 +118,7 @@ class CodegenPipeline(Agent):
 
     name: ClassVar[str] = "codegen"
     data_names: ClassVar[frozenset[str]] = frozenset(
-        ("columns", "df", "rlm_table", "rlm_names", "rlm_part", "rlm_text")
+        ("columns", "df", "rlm_table", "rlm_names", "rlm_part", "rlm_flat", "rlm_base", "rlm_text")
     )
 
     def __init__(
