@@ -147,8 +147,8 @@ def test_a_table_of_a_path_is_read(tmp_path: Path) -> None:
         (b"a\n" + b"1\n" * 5_000_001, "more than 5,000,000 rows"),
         (b"a,b,c,d,e\n" + b"1,,,,\n" * 4_000_001, "more than 20,000,000 cells"),
         (b"a,b\n1," + b"x" * 10_000_001 + b"\n", "more than 10,000,000 characters (row 0, column 'b')"),
-        (b"x" * (100 * MIB), "never" if False else "characters"),
-        (b"a\n" + b"," * (60 * MIB), "fields"),
+        (b"x" * (100 * MIB), "characters"),
+        (b"a\n" + b"," * (30 * MIB), "fields"),  # pandas has 16 bytes for each, and 24 while there come more
         (b'a\n"' + b'""' * (30 * MIB), "never closed"),
         (b"\n" * (60 * MIB), "no line in it"),
         (os.urandom(MIB), ""),
@@ -272,9 +272,23 @@ def test_a_zip_bomb_is_refused_before_it_expands(tmp_path: Path) -> None:
     assert "20,000 parts" in refused(path)
 
 
+def with_strings(path: Path, strings: bytes) -> Path:
+    """A workbook of one column, "0" and "1" of whose shared strings are its cells."""
+    main = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    rows = b"<row r='1'><c r='A1' t='s'><v>0</v></c></row><row r='2'><c r='A2' t='s'><v>1</v></c></row>"
+    kind = b"application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    part = b'<Override PartName="/xl/sharedStrings.xml" ContentType="' + kind + b'"/></Types>'
+    declared = changed(with_rows(path, rows), "[Content_Types].xml", lambda xml: xml.replace(b"</Types>", part))
+    return changed(declared, "xl/sharedStrings.xml", lambda _: b"<sst xmlns='" + main + b"'>" + strings + b"</sst>")
+
+
+def test_shared_strings_are_read(tmp_path: Path) -> None:
+    path = with_strings(tmp_path / "a.xlsx", b"<si><t>name</t></si><si><r><t>a</t></r><r><t>b</t></r></si>")
+    assert read_table(path).to_dict() == {"name": ["ab"]}
+
+
 def test_a_zip_bomb_below_that_ends_in_little_memory(tmp_path: Path) -> None:
-    strings = b"<sst xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'><si><t>" + b"x" * (400 * MIB) + b"</t></si></sst>"
-    path = changed(book(tmp_path / "a.xlsx", ["a"], ["b"]), "xl/sharedStrings.xml", lambda _: strings)
+    path = with_strings(tmp_path / "a.xlsx", b"<si><t>" + b"x" * (400 * MIB) + b"</t></si><si><t>b</t></si>")
     assert path.stat().st_size < MIB
     assert "memory" in refused(path, memory=512 * MIB, seconds=60)
 
@@ -310,14 +324,8 @@ def test_a_hostile_sheet_ends_with_a_sentence(tmp_path: Path, rows: bytes, said:
 
 
 def test_a_million_shared_strings_are_within_the_limits(tmp_path: Path) -> None:
-    strings = b"<sst xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'>" + b"<si><t>x</t></si>" * 1_000_000 + b"</sst>"
-    path = changed(book(tmp_path / "a.xlsx", ["a"], ["b"]), "xl/sharedStrings.xml", lambda _: strings)
-    begun = time.monotonic()
-    try:
-        Table.read(path, seconds=40, memory_bytes=MEMORY)
-    except TableError as error:
-        assert str(path) in str(error)
-    assert time.monotonic() - begun < 50
+    path = with_strings(tmp_path / "a.xlsx", b"<si><t>x</t></si>" * 1_000_000)
+    assert Table.read(path, seconds=60, memory_bytes=MEMORY).to_dict() == {"x": ["x"]}
 
 
 @pytest.mark.parametrize(
@@ -623,7 +631,8 @@ def main(arguments):
 
 def test_memory_and_processor_time_are_limited(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_bytes(b"a\n" + b"some text that is not short\n" * 5_000_000)
+    # Each text is another one: pandas keeps equal ones once, and five million of those fit into 500 MiB.
+    path.write_bytes(b"a\n" + b"".join(b"some text that is not short %d\n" % at for at in range(5_000_000)))
     assert "bytes of memory to read" in refused(path, memory=500 * MIB, seconds=60)
     assert "bytes of memory to read" in refused(path, memory=100 * MIB, seconds=60)
     assert "seconds" in refused(path, memory=4096 * MIB, seconds=1)
