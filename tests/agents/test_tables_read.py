@@ -21,6 +21,7 @@ import pytest
 
 from rlm_secure.agents.tables import Table, cells
 from rlm_secure.agents.tables import read as read_table
+from rlm_secure.environments.seccomp import assemble
 from rlm_secure.errors import MissingExtra, TableError
 
 read_module = sys.modules["rlm_secure.agents.tables.read"]
@@ -170,6 +171,13 @@ def test_a_hundred_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
     table = read_table(path)
     assert (table.rows, len(table.names), table.columns["g"][-1]) == (100_000, 8, "words 99999")
     assert time.monotonic() - begun < 20
+
+
+def test_as_many_columns_as_there_may_be_are_read_in_seconds(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    table = text(tmp_path, ",".join(["a"] * 16_384) + "\n" + ",".join(map(str, range(16_384))) + "\n")
+    assert table.columns["a (16384)"] == (16_383,)
+    assert time.monotonic() - begun < 30
 
 
 # -- workbooks --------------------------------------------------------------------------------------------
@@ -596,37 +604,110 @@ def test_ctrl_c_ends_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert children() == before
 
 
-def test_what_the_process_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+#: What a process that was taken over tries once its parser is loaded; `victim` is a file of its user's.
+ATTEMPTS = """
+import _socket, _thread, fcntl, mmap, signal
+
+def fork():
+    if not os.fork():
+        os._exit(0)
+
+attempts = {
+    "open": lambda: os.open(victim, os.O_RDONLY), "create": lambda: os.open(victim + ".new", os.O_WRONLY | os.O_CREAT),
+    "list": lambda: os.listdir("/"), "stat": lambda: os.stat(victim), "link": lambda: os.link(victim, victim + ".link"),
+    "unlink": lambda: os.unlink(victim), "tcp": lambda: _socket.socket(), "udp": lambda: _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM),
+    "unix": lambda: _socket.socket(_socket.AF_UNIX), "pair": lambda: _socket.socketpair(), "fork": fork,
+    "spawn": lambda: os.posix_spawn("/bin/sh", ["sh", "-c", "exit"], {}), "thread": lambda: _thread.start_new_thread(len, ("",)),
+    "signal": lambda: os.kill(os.getppid(), 0), "pidfd": lambda: os.pidfd_open(os.getppid()), "memfd": lambda: os.memfd_create("x"),
+    "code": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC),
+    "limits": lambda: resource.setrlimit(resource.RLIMIT_CPU, resource.getrlimit(resource.RLIMIT_CPU)),
+}
+
+def succeeded():
+    for name, step in attempts.items():
+        try:
+            step()
+        except (OSError, RuntimeError, ValueError):
+            continue
+        yield name
+
+found = {"environment": sorted(os.environ), "folder": os.getcwd(), "fds": sorted(int(x) for x in os.listdir("/proc/self/fd"))[:4]}
+found["mode"] = fcntl.fcntl(0, fcntl.F_GETFL) & os.O_ACCMODE
+real = _seal
+
+def _seal(program):
+    found["limits"] = [resource.getrlimit(getattr(resource, "RLIMIT_" + x)) for x in ("CORE", "FSIZE", "AS", "CPU")]
+    if sealed:
+        real(program)
+
+def read_text(tabs, limits):
+    raise Bad(repr(found | {"succeeded": " ".join(succeeded())}))
+
+"""
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_what_the_process_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sealed: bool) -> None:
     monkeypatch.setenv("SECRET_KEY", "hunter2")
     kept = os.open(tmp_path, os.O_RDONLY)
     os.set_inheritable(kept, True)
-    source = Path(read_module.__file__).with_name("child.py").read_text()
-    report = """
-def main(arguments):
-    import fcntl
-    global read_text
-    def read_text(tabs, limits):
-        found = {"environment": sorted(os.environ), "folder": os.getcwd(), "fds": sorted(int(x) for x in os.listdir("/proc/self/fd"))[:4]}
-        found["mode"] = fcntl.fcntl(0, fcntl.F_GETFL) & os.O_ACCMODE
-        try:
-            os.write(os.open(WRITTEN, os.O_WRONLY | os.O_CREAT), b"x")
-            found["written"] = True
-        except OSError as error:
-            found["written"] = error.errno
-        found["limits"] = [resource.getrlimit(getattr(resource, "RLIMIT_" + x)) for x in ("CORE", "FSIZE", "AS", "CPU")]
-        raise Bad(repr(found))
-    real(arguments)
-""".replace("WRITTEN", repr(str(tmp_path / "written")))
-    begin, end = source.split('if __name__ == "__main__":')
-    (tmp_path / "child.py").write_text(f"{begin}\nimport signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nreal = main\n{report}\nif __name__ == '__main__':{end}")
+    (victim := tmp_path / "victim").write_text("x")
+    begin, end = Path(read_module.__file__).with_name("child.py").read_text().split('if __name__ == "__main__":')
+    program = f"victim = {str(victim)!r}\nsealed = {sealed}\n{ATTEMPTS}"
+    (tmp_path / "child.py").write_text(f"{begin}\n{program}\nif __name__ == '__main__':{end}")
     monkeypatch.setattr(read_module, "__file__", str(tmp_path / "read.py"))
     (tmp_path / "a.csv").write_text("a\n1\n")
     said = refused(tmp_path / "a.csv", seconds=7.5, memory=900 * MIB)
     os.close(kept)
     assert "hunter2" not in said and "SECRET" not in said
     assert "'folder': '/'" in said and "'mode': 0" in said and "'fds': [0, 1, 2, 3]" in said
-    assert "'written': 27" in said  # EFBIG
     assert f"'limits': [(0, 0), (0, 0), ({900 * MIB}, {900 * MIB}), (8, 8)]" in said
+    everything = "open create list stat link unlink tcp udp unix pair fork spawn thread signal pidfd memfd code limits"
+    assert f"'succeeded': {'' if sealed else everything!r}" in said
+    assert victim.exists() is sealed
+
+
+@pytest.mark.parametrize("program", ["00" * 8, "06" + "00" * 6 + "ff"])
+def test_nothing_is_parsed_without_the_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr(read_module.wall, "program", lambda: bytes.fromhex(program) * 5000)  # longer than the kernel takes
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    assert "the filter of system calls, behind which it would be, cannot be installed" in refused(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("system", [("Darwin", "x86_64"), ("Linux", "riscv64")])
+def test_there_is_no_filter_on_other_systems(monkeypatch: pytest.MonkeyPatch, system: tuple[str, str]) -> None:
+    monkeypatch.setattr(read_module.wall.platform, "system", lambda: system[0])
+    monkeypatch.setattr(read_module.wall.platform, "machine", lambda: system[1])
+    assert read_module.wall.program.__wrapped__() == b""
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_has_both_machines(machine: str) -> None:
+    assert len(assemble(read_module.wall.PROFILE, arch=machine)) > 100
+
+
+def test_the_process_ends_with_its_host(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    source = Path(read_module.__file__).with_name("child.py").read_text()
+    begin, end = source.split('if __name__ == "__main__":')
+    ready = f"open({str(tmp_path / 'ready')!r}, 'w').write(str(os.getpid()))"
+    (tmp_path / "child.py").write_text(
+        f"{begin}\nreal = _load\ndef _load(kind):\n    {ready}\n    resource.getrlimit(0); import time; time.sleep(60)\nif __name__ == '__main__':{end}".replace(
+            "(resource.RLIMIT_FSIZE, 0),", ""
+        )
+    )
+    program = f"import sys, rlm_secure.agents.tables as t\nsys.modules['rlm_secure.agents.tables.read'].__file__ = {str(tmp_path / 'read.py')!r}\nt.read({str(tmp_path / 'a.csv')!r})"
+    with subprocess.Popen([sys.executable, "-c", program]) as host:
+        until = time.monotonic() + 30
+        while not (noted := tmp_path / "ready").exists() or not noted.read_text():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        host.kill()
+    child = int(noted.read_text())
+    until = time.monotonic() + 10
+    while (stat := Path(f"/proc/{child}/stat")).exists() and " Z " not in stat.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def test_memory_and_processor_time_are_limited(tmp_path: Path) -> None:

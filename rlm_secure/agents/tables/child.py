@@ -1,7 +1,9 @@
 """The program that parses one file of a table: started by read.py with the path of this file, and with nothing else.
 
 It has the file as its standard input, read-only, and no path to it; its environment is empty, it writes no file, and
-its memory and its processor time are limited before it imports a parser. What it finds it writes to its standard
+its memory and its processor time are limited before it imports a parser. Before it reads a byte of the file, a filter
+of system calls (wall.py) takes from it files, sockets, programs, processes and threads. There is none on a system
+other than Linux, where it can read what its user can, and reach the network. What it finds it writes to its standard
 output, as frames: a length of four bytes, then JSON. The first one is the head, the next ones are cells of one column
 each, in the order of columns and rows, and the last one says that it is done. One that has `error` ends it at any time.
 Whoever reads that takes it as hostile, as a file can take over the parser that it is given to.
@@ -11,9 +13,17 @@ It imports nothing of this package: the parsers are in here and nowhere else.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import csv
+import ctypes
 import datetime
+import encodings.cp437
+import encodings.cp1252
+import encodings.utf_16
+import encodings.utf_16_be
+import encodings.utf_16_le
+import importlib
 import io
 import json
 import math
@@ -94,7 +104,6 @@ def read_text(tabs: bool, limits: Limits) -> Sheet:
     delimiter = "\t" if tabs else _delimiter(sample.decode("utf-8", "replace"))
     limits.check(0, _columns_of(_first_line(data), delimiter))
 
-    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # pandas takes it where it finds it, for nothing here
     import pandas
 
     most = min(limits.rows, limits.cells) + 2
@@ -109,7 +118,8 @@ def read_text(tabs: bool, limits: Limits) -> Sheet:
         raise Bad(_what_is_wrong(str(error), delimiter)) from None
     del data
     limits.check(len(frame) - 1, frame.shape[1])
-    columns: list[list[Any]] = [frame.pop(name).tolist() for name in list(frame.columns)]
+    columns: list[list[Any]] = [frame[name].tolist() for name in frame.columns]  # pop() takes time by columns
+    del frame
     names = [column.pop(0) for column in columns]
     for at, column in enumerate(columns):
         _check_lengths(column, names[at], limits)
@@ -251,9 +261,6 @@ def read_workbook(wanted: str | None, limits: Limits) -> Sheet:
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, NotImplementedError, EOFError):
         raise Bad("is no workbook, or a damaged one; open it in Excel and save it again as .xlsx") from None
     source.seek(0)
-    # Of the parsers that it may take, the one of the standard library: its entities were refused above, and with
-    # defusedxml, which is written in Python, a sheet takes five times as long.
-    os.environ |= {"OPENPYXL_LXML": "False", "OPENPYXL_DEFUSEDXML": "False"}
     import openpyxl
 
     book = openpyxl.load_workbook(source, read_only=True, data_only=True, keep_links=False)
@@ -359,8 +366,6 @@ def read_parquet(limits: Limits) -> Sheet:
     import pyarrow
     import pyarrow.parquet
 
-    pyarrow.set_cpu_count(1)
-    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
     try:
         file = pyarrow.parquet.ParquetFile(sys.stdin.buffer, pre_buffer=False)
         limits.check(file.metadata.num_rows, len(file.schema_arrow))
@@ -448,8 +453,6 @@ def _tagged(cell: Any, column: int) -> Any:
     if isinstance(cell, Decimal):
         return {"$decimal": str(cell)}
     if isinstance(cell, bytes):
-        import base64
-
         return {"$bytes": base64.b64encode(cell).decode("ascii")}
     if isinstance(cell, datetime.timedelta):
         return {"$timedelta": [cell.days, cell.seconds, cell.microseconds]}
@@ -485,8 +488,65 @@ def _fail(said: str) -> NoReturn:
     os._exit(1)
 
 
+# -- the process ------------------------------------------------------------------------------------------
+
+#: System call numbers of seccomp(2).
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SET_MODE_FILTER, _TSYNC = 1, 1
+_PDEATHSIG, _NO_NEW_PRIVS = 1, 38
+
+_ZONES: list[Any] = []
+
+
+def _load(kind: str) -> None:
+    """Import the parser, and all that it would open later."""
+    if kind == "workbook":
+        # Of the parsers that it may take, the one of the standard library: entities are refused before it, and with
+        # defusedxml, which is written in Python, a sheet takes five times as long.
+        os.environ |= {"OPENPYXL_LXML": "False", "OPENPYXL_DEFUSEDXML": "False"}
+        importlib.import_module("openpyxl")
+    elif kind == "parquet":
+        pyarrow = importlib.import_module("pyarrow")
+        importlib.import_module("pyarrow.parquet")
+        importlib.import_module("pyarrow.compute")
+        pyarrow.set_cpu_count(1)
+        pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+        zones = importlib.import_module("zoneinfo")
+        for name in sorted(zones.available_timezones()):  # a file names those of its columns, and they are files
+            with contextlib.suppress(OSError, ValueError):
+                _ZONES.append(zones.ZoneInfo(name))
+    else:
+        sys.modules["pyarrow"] = None  # type: ignore[assignment]  # pandas takes it where it finds it, for nothing here
+        importlib.import_module("pandas")
+
+
+def _die_with_host() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PDEATHSIG, ctypes.c_ulong(9), 0, 0, 0)
+
+
+def _seal(program: bytes) -> None:
+    """Install the filter on every thread. Raises OSError."""
+
+    class Block(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    block = Block(len(program) // 8, program)
+    number = _SECCOMP[os.uname().machine]
+    if (
+        libc.prctl(_NO_NEW_PRIVS, ctypes.c_ulong(1), *[ctypes.c_ulong(0)] * 3)
+        or libc.syscall(*map(ctypes.c_long, (number, _SET_MODE_FILTER, _TSYNC)), ctypes.byref(block))
+    ):  # fmt: skip
+        raise OSError(ctypes.get_errno(), "no filter")
+
+
 def main(arguments: list[str]) -> None:
-    """Parse the standard input: KIND SHEET ROWS COLUMNS CELLS CELL MEMORY SECONDS FOLDER... ; SHEET begins with "="."""
+    """Parse the standard input: KIND SHEET ROWS COLUMNS CELLS CELL MEMORY SECONDS FILTER FOLDER...
+
+    SHEET begins with "=", or is empty; FILTER is a program of seccomp in hex.
+    """
     kind, wanted, *numbers = arguments[:8]
     rows, columns, cells, cell, memory, seconds = map(int, numbers)
     for name, most in (
@@ -500,8 +560,17 @@ def main(arguments: list[str]) -> None:
         resource.setrlimit(name, (least, least))
     for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[threads] = "1"
-    sys.path += arguments[8:]
+    sys.path += arguments[9:]
     limits = Limits(rows, columns, cells, cell)
+    _die_with_host()
+    try:
+        _load(kind)
+        if arguments[8]:
+            _seal(bytes.fromhex(arguments[8]))
+    except OSError:
+        _fail("was not read: the filter of system calls, behind which it would be, cannot be installed here")
+    except (MemoryError, ImportError):
+        _fail(f"needs more than {memory:,} bytes of memory to read; give a smaller file")
     try:
         if kind == "workbook":
             sheet = read_workbook(wanted[1:] if wanted else None, limits)
@@ -512,7 +581,7 @@ def main(arguments: list[str]) -> None:
         _answer(sheet)
     except Bad as error:
         _fail(str(error))
-    except (MemoryError, ImportError):  # a parser that does not fit is not imported
+    except MemoryError:
         _fail(f"needs more than {memory:,} bytes of memory to read; give a smaller file")
     except RecursionError:
         _fail("is nested too deep to be read")
