@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         ResultTooLarge,
         RLMSecureError,
         SessionEnded,
+        TableError,
         TimeoutExceededError,
         TokenLimitExceededError,
         ValueNotPlain,
@@ -130,7 +131,7 @@ _FROM: Final = {
         "CellSkipped CellTimeout ContextError EnforcementError EnvironmentUnavailable ErrorThresholdExceededError "
         "LogError MissingExtra MissingKey NoFinalAnswerError PolicyError PriceUnknownError PromptTooLarge "
         "ProtocolViolation ProviderError RLMSecureError "
-        "ReentrantCall Refused ResultTooLarge SessionEnded TimeoutExceededError TokenLimitExceededError "
+        "ReentrantCall Refused ResultTooLarge SessionEnded TableError TimeoutExceededError TokenLimitExceededError "
         "ValueNotPlain ValueTooLarge ValueUnavailable WallViolation WrongProcess"
     ),
     "rlm_secure.events": (
@@ -257,6 +258,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "StageStarted",
     "SubcallCompleted",
     "SubcallStarted",
+    "TableError",
     "TextDelta",
     "TimeoutExceededError",
     "TokenLimitExceededError",

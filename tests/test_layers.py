@@ -88,7 +88,6 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "guest/session/memory.py": "maps the context that the host shares, without a copy",
         "guest/packages/hooks.py": "numpy keeps the names that it asks objects for in its own memory alone",
         "guest/language/unicode_errors.py": "gives classes of the interpreter a text that reads nothing out of bounds",
-        "agents/tables/child.py": "installs the filter of system calls in the process that parses a table",
         "environments/context.py": "fills a sealed memory file from a str, without a copy",
         "environments/seccomp.py": "asks the loader for libseccomp, as no search needs to look for its file",
         "removal.py": "staying on one mount, and taking off what is mounted, have no wrapper in the standard library",

@@ -142,6 +142,7 @@ def test_a_table_of_a_path_is_read(tmp_path: Path) -> None:
         (b'"', "never closed"),
         (b"a,b\n1,\x00\n", "has a NUL at byte 6"),
         (b"\xff\xfea", "begins as UTF-16"),
+        ("a\n1\n".encode("utf-32"), "begins as UTF-16"),
         (b"a\n\x81\xe9\n", "neither UTF-8 nor Windows-1252 text"),
         (b"x" * 1001 + b"\n1\n", "more than 1,000 characters"),
         (b"," * 16_384 + b"\n", "more than 16,384 columns"),
@@ -635,10 +636,10 @@ found = {"environment": sorted(os.environ), "folder": os.getcwd(), "fds": sorted
 found["mode"] = fcntl.fcntl(0, fcntl.F_GETFL) & os.O_ACCMODE
 real = _seal
 
-def _seal(program):
+def _seal(walls, program):
     found["limits"] = [resource.getrlimit(getattr(resource, "RLIMIT_" + x)) for x in ("CORE", "FSIZE", "AS", "CPU")]
     if sealed:
-        real(program)
+        real(walls, program)
 
 def read_text(tabs, limits):
     raise Bad(repr(found | {"succeeded": " ".join(succeeded())}))

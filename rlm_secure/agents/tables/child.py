@@ -16,14 +16,8 @@ from __future__ import annotations
 import base64
 import contextlib
 import csv
-import ctypes
 import datetime
-import encodings.cp437
-import encodings.cp1252
-import encodings.utf_16
-import encodings.utf_16_be
-import encodings.utf_16_le
-import importlib
+import importlib.util
 import io
 import json
 import math
@@ -139,9 +133,12 @@ def _utf8(data: bytes) -> tuple[bytes, list[str]]:
         raise Bad("is empty")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         try:
-            return data.decode("utf-16").encode("utf-8"), ["the text was read as UTF-16"]
+            text = data.decode("utf-16").encode("utf-8")
         except UnicodeError:
-            raise Bad("begins as UTF-16 text and is none; save it as CSV in UTF-8") from None
+            text = b"\0"
+        if b"\0" in text:  # as UTF-32 has them
+            raise Bad("begins as UTF-16 text and is none; save it as CSV in UTF-8")
+        return text, ["the text was read as UTF-16"]
     data = data.removeprefix(b"\xef\xbb\xbf")
     if (at := data.find(b"\0")) >= 0:
         raise Bad(f"has a NUL at byte {at:,}, so it is no text; save it as CSV in UTF-8")
@@ -490,16 +487,16 @@ def _fail(said: str) -> NoReturn:
 
 # -- the process ------------------------------------------------------------------------------------------
 
-#: System call numbers of seccomp(2).
-_SECCOMP = {"x86_64": 317, "aarch64": 277}
-_SET_MODE_FILTER, _TSYNC = 1, 1
-_PDEATHSIG, _NO_NEW_PRIVS = 1, 38
+_TSYNC, _SIGKILL = 1, 9
 
+_ENCODINGS = ("cp437", "cp1252", "utf_16", "utf_16_be", "utf_16_le")  # of names in archives, and of text
 _ZONES: list[Any] = []
 
 
 def _load(kind: str) -> None:
     """Import the parser, and all that it would open later."""
+    for encoding in _ENCODINGS:
+        importlib.import_module(f"encodings.{encoding}")
     if kind == "workbook":
         # Of the parsers that it may take, the one of the standard library: entities are refused before it, and with
         # defusedxml, which is written in Python, a sheet takes five times as long.
@@ -520,32 +517,27 @@ def _load(kind: str) -> None:
         importlib.import_module("pandas")
 
 
-def _die_with_host() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PDEATHSIG, ctypes.c_ulong(9), 0, 0, 0)
-
-
-def _seal(program: bytes) -> None:
+def _seal(walls: Any, program: bytes) -> None:
     """Install the filter on every thread. Raises OSError."""
+    walls.no_new_privs()
+    if walls.seccomp(program, _TSYNC) != 0:
+        raise OSError("a thread has no filter")
 
-    class Block(ctypes.Structure):
-        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.syscall.restype = ctypes.c_long
-    block = Block(len(program) // 8, program)
-    number = _SECCOMP[os.uname().machine]
-    if (
-        libc.prctl(_NO_NEW_PRIVS, ctypes.c_ulong(1), *[ctypes.c_ulong(0)] * 3)
-        or libc.syscall(*map(ctypes.c_long, (number, _SET_MODE_FILTER, _TSYNC)), ctypes.byref(block))
-    ):  # fmt: skip
-        raise OSError(ctypes.get_errno(), "no filter")
+def _walls(path: str) -> Any:
+    """The module of this package that makes these calls of the kernel; it imports the standard library alone."""
+    spec = importlib.util.spec_from_file_location("seal", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def main(arguments: list[str]) -> None:
-    """Parse the standard input: KIND SHEET ROWS COLUMNS CELLS CELL MEMORY SECONDS FILTER FOLDER...
+    """Parse the standard input: KIND SHEET ROWS COLUMNS CELLS CELL MEMORY SECONDS FILTER SEAL FOLDER...
 
-    SHEET begins with "=", or is empty; FILTER is a program of seccomp in hex.
+    SHEET begins with "=", or is empty; FILTER is a program of seccomp in hex, SEAL the path of guest/kernel/seal.py.
     """
     kind, wanted, *numbers = arguments[:8]
     rows, columns, cells, cell, memory, seconds = map(int, numbers)
@@ -560,13 +552,16 @@ def main(arguments: list[str]) -> None:
         resource.setrlimit(name, (least, least))
     for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[threads] = "1"
-    sys.path += arguments[9:]
+    program, path, *folders = arguments[8:]
+    sys.path += folders
     limits = Limits(rows, columns, cells, cell)
-    _die_with_host()
     try:
+        if program:
+            walls = _walls(path)
+            walls.die_with_parent(_SIGKILL)
         _load(kind)
-        if arguments[8]:
-            _seal(bytes.fromhex(arguments[8]))
+        if program:
+            _seal(walls, bytes.fromhex(program))
     except OSError:
         _fail("was not read: the filter of system calls, behind which it would be, cannot be installed here")
     except (MemoryError, ImportError):

@@ -59,6 +59,8 @@ _FRAME: Final = 6 * cells.CELL_SIZE + 1024 * 1024
 #: Values of a frame: a tag and its parts for each of 100,000 cells.
 _NODES: Final = 1_000_000
 _PIECE: Final = 1024 * 1024
+#: The calls of the kernel with which the process is sealed.
+_SEAL: Final = Path(__file__).parents[2] / "guest" / "kernel" / "seal.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,8 @@ def parsed(
             )
         bounds = (cells.ROWS, cells.COLUMNS, cells.CELLS, cells.CELL_SIZE, memory_bytes, math.ceil(seconds))
         wanted = "" if sheet is None else f"={sheet}"
-        process = _started([kind, wanted, *map(str, bounds), wall.program().hex(), *folders], descriptor)
+        walls = [wall.program().hex(), str(_SEAL)]
+        process = _started([kind, wanted, *map(str, bounds), *walls, *folders], descriptor)
     finally:
         os.close(descriptor)
     try:

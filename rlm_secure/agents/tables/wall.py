@@ -1,4 +1,4 @@
-"""What the process that parses a table may still ask of the kernel once its parser is loaded: memory, and its two pipes.
+"""What the process that parses a table may still ask of the kernel, once its parser is loaded: memory and its pipes.
 
 It opens no file and no socket, starts no program, process or thread, signals nobody and makes no memory executable:
 every call that is not named here fails with EPERM. So a parser that a file takes over sees that file alone, and can
@@ -21,9 +21,9 @@ _PROT_EXEC: Final = 4
 _AT_EMPTY_PATH: Final = 0x1000
 _NAMES: Final = (
     "read", "readv", "pread64", "lseek", "fstat", "write", "close", "poll", "ppoll",
-    "brk", "munmap", "mremap", "madvise", "futex", "sched_yield", "sched_getaffinity", "clock_gettime", "clock_nanosleep",
-    "getrandom", "getpid", "gettid", "getrusage", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall",
-    "set_robust_list", "rseq", "exit", "exit_group",
+    "brk", "munmap", "mremap", "madvise", "futex", "sched_yield", "sched_getaffinity", "clock_gettime",
+    "clock_nanosleep", "getrandom", "getpid", "gettid", "getrusage", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
+    "sigaltstack", "restart_syscall", "set_robust_list", "rseq", "exit", "exit_group",
 )  # fmt: skip
 _NOT_EXECUTABLE: Final = (Comparison(2, "MASKED_EQ", _PROT_EXEC, 0),)
 _OF_A_DESCRIPTOR: Final = (Comparison(3, "MASKED_EQ", _AT_EMPTY_PATH, _AT_EMPTY_PATH),)
@@ -34,7 +34,7 @@ PROFILE: Final = Profile(
     archs=tuple(MACHINES.values()),
     rules=(
         SyscallRule(_NAMES, _ALLOW, _EPERM, (), "parsing, and saying what was found"),
-        SyscallRule(("newfstatat",), _ALLOW, _EPERM, _OF_A_DESCRIPTOR, "fstat, as the C library has it; opens nothing"),
+        SyscallRule(("newfstatat",), _ALLOW, _EPERM, _OF_A_DESCRIPTOR, "fstat, as the C library has it"),
         SyscallRule(("mmap", "mprotect"), _ALLOW, _EPERM, _NOT_EXECUTABLE, "memory that holds no code"),
     ),
 )
