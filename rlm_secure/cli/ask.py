@@ -27,7 +27,7 @@ data, and writes code. The code is checked, and runs in the sandbox on a copy of
 lists, and with --policy data also the pandas DataFrame `df`. What is wrong with it goes back to the model. The
 answer is made of the code's variable `result` alone.
 
---mode read compares digests of that copy, read back before the code and after it; code that changed it is refused.
+--mode read compares digests of that copy, taken before the code and after it; code that changed it is refused.
 --mode edit takes the changed copy, and says what differs. auto asks the model which is meant: what is unclear reads.
 TABLE itself is never changed: --output writes the changed table to a new .csv, .xlsx or .json file, in which a
 spreadsheet finds no formula.
