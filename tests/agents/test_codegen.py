@@ -495,6 +495,18 @@ def test_an_edit_of_a_dataframe_and_its_types() -> None:
 
 
 def rules(mode: str = "read") -> dict[str, Any]:
+#: Gives pandas an integer beside what makes floats of a column.
+LARGE = {"id": [2**53 + 1, None, -5], "share": [2**60 + 1, 0.5, 1.0], "plain": [1, None, 2]}
+
+
+def test_large_integers_stay_the_same_numbers_in_a_dataframe() -> None:
+    read = "result = [df['id'][0], df['share'][0], int(df['id'].sum()), str(df['plain'].dtype)]"
+    assert ask(fence(read), rows=LARGE, policy=DATA).result == [2**53 + 1, 2**60 + 1, 2**53 - 4, "float64"]
+    done = ask(fence("df['new'] = 1\nresult = 'done'"), rows=LARGE, policy=DATA, mode="edit")
+    assert done.table is not None and done.diff is not None
+    assert done.table.columns["id"] == (2**53 + 1, None, -5) and done.table.columns["share"][0] == 2**60 + 1
+    assert done.diff.summary() == "1 column added"
+
     return {"result": "result", "table": ["columns"], "imports": False, "forbidden_calls": [], "mode": mode, "filter": False}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
@@ -33,6 +33,12 @@ class SandboxRun:
     """
 
     block: CodeBlock
+#: Keeps the columns `rlm_names` as they are: pandas would make floats of their integers, and not the same numbers.
+_EXACT: Final = (
+    "for rlm_name in rlm_names:\n    df[rlm_name] = pd.Series(columns[rlm_name], dtype=object)\ndel rlm_name, rlm_names"
+)
+#: Integers up to this one are the same number as a float.
+_EXACT_INTEGER: Final = 2**53
     result_text: str = ""
     value: Any = None
     error: str | None = None
@@ -162,6 +168,9 @@ class SandboxREPL:
     def _unchanged(self, run: SandboxRun) -> None:
         """Compare the objects that the code was given with what they were."""
         after = {name: self._digest(f"<{name}>") for name in self._digests}
+                if exact := [name for name, column in self.table.columns.items() if _inexact(column)]:
+                    self.repl.set({"rlm_names": exact})
+                    self.repl.execute_code(_EXACT).check()
         run.evidence = Evidence(self._digests, after, self.table.rows)
         if not run.evidence.equal:
             run.error = "the table is not as it was after the code ran: work on a copy, and leave the table as it is"
@@ -215,3 +224,9 @@ def _told(result: REPLResult) -> str:
 def data(text: str) -> str:
     """A text from somebody else as a JSON string for a prompt, without controls."""
     return json.dumps(inert_for_model(text), ensure_ascii=False)
+def _inexact(column: Sequence[Any]) -> bool:
+    """Whether pandas would make floats of integers that no float is equal to."""
+    kinds = set(map(type, column))
+    return int in kinds and len(kinds) > 1 and any(type(each) is int and abs(each) > _EXACT_INTEGER for each in column)
+
+
