@@ -123,6 +123,14 @@ def test_a_digest_ends_with_its_cell_and_leaves_the_session(repl: REPL) -> None:
             made.digest("x")
 
 
+def test_a_digest_that_no_value_may_hold_is_an_error() -> None:
+    small = Policy.load({"extends": "standard", "limits": {"value_bytes": 60}})
+    with REPL(LocalEnvironment(), policy=small) as repl:
+        repl.execute_code("x = [1]").check()
+        with pytest.raises(CellError, match=r"limits\.value_bytes is too small for a digest"):
+            repl.digest("x")
+
+
 #: Changes of a table after which it is not the same.
 CHANGED = (
     "df.loc[0, 'n'] = 5", "df.loc[0, 's'] = 'z'", "df.loc[0, 'f'] = -0.0", "df.loc[1, 's'] = 'nan'",

@@ -21,7 +21,7 @@ from rlm_secure.agents.codegen.slots import Slots, filled
 from rlm_secure.agents.replies import code_of, first_json, without_thoughts
 from rlm_secure.agents.tables import Table, TableDiff, diff
 from rlm_secure.errors import AnswerInvalidError, CodegenFailed
-from rlm_secure.events import AnswerReady, AnswerRejected, Event, LimitReached
+from rlm_secure.events import AnswerReady, AnswerRejected, Event, LimitReached, Violation
 from rlm_secure.inert import inert_for_model
 from rlm_secure.policy import Gate
 from rlm_secure.rlm.answers import AnswerSchema
@@ -387,7 +387,12 @@ class _Question:
     def opened(self) -> SandboxREPL:
         """A new session with the table."""
         return SandboxREPL(
-            self.run.session(), self.table, self.rules(), running=self.run.running, run_cell=self.run.run_cell
+            self.run.session(),
+            self.table,
+            self.rules(),
+            running=self.run.running,
+            run_cell=self.run.run_cell,
+            violated=lambda message: self.run.emit(Violation(depth=0, rule="protocol", message=message)),
         )
 
     def close(self, repl: SandboxREPL) -> None:

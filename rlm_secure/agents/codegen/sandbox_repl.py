@@ -12,16 +12,33 @@ from rlm_secure.agents.codegen.evidence import Evidence
 from rlm_secure.agents.codegen.readback import Reader
 from rlm_secure.agents.tables import Table
 from rlm_secure.environments import REPL
-from rlm_secure.errors import CellError, SessionEnded, TableError, ValueNotPlain, ValueUnavailable
+from rlm_secure.errors import (
+    CellCrashed,
+    CellError,
+    ProtocolViolation,
+    Refused,
+    SessionEnded,
+    TableError,
+    ValueNotPlain,
+    ValueUnavailable,
+)
 from rlm_secure.inert import inert_for_model
 from rlm_secure.types import CodeBlock, CodeFinding, REPLResult
 
 #: Most characters of a result, and of an error that the model reads.
 RESULT_CHARACTERS: Final = 20_000
 _ERROR_CHARACTERS: Final = 4_000
-#: What is raised where there is no table, or none that could be read back.
-_UNREADABLE: Final = (CellError, TableError, ValueError, ValueUnavailable)
+#: What a request raises where the session does not do it: code used the session up, or broke out of it.
+_FAILED: Final = (CellError, SessionEnded, ProtocolViolation, Refused, KeyError)
+#: The same where something is read: there may be no table, or none that could be read back.
+_UNREADABLE: Final = (*_FAILED, TableError, ValueError, ValueUnavailable)
 _FRAME: Final = "import numpy as np\nimport pandas as pd\ndf = pd.DataFrame(columns)"
+#: Keeps the columns `rlm_names` as they are: pandas would make floats of their integers, and not the same numbers.
+_EXACT: Final = (
+    "for rlm_name in rlm_names:\n    df[rlm_name] = pd.Series(columns[rlm_name], dtype=object)\ndel rlm_name, rlm_names"
+)
+#: Integers up to this one are the same number as a float.
+_EXACT_INTEGER: Final = 2**53
 
 
 @dataclass
@@ -33,12 +50,6 @@ class SandboxRun:
     """
 
     block: CodeBlock
-#: Keeps the columns `rlm_names` as they are: pandas would make floats of their integers, and not the same numbers.
-_EXACT: Final = (
-    "for rlm_name in rlm_names:\n    df[rlm_name] = pd.Series(columns[rlm_name], dtype=object)\ndel rlm_name, rlm_names"
-)
-#: Integers up to this one are the same number as a float.
-_EXACT_INTEGER: Final = 2**53
     result_text: str = ""
     value: Any = None
     error: str | None = None
@@ -59,7 +70,8 @@ class SandboxREPL:
 
     Code has the table as `columns`, a dict of lists by name, and, where the policy gives pandas, as the DataFrame `df`,
     with `pd` and `np`. `rules` are those of REPL.check_code. `running(repl)` surrounds each request; `run_cell`,
-    instead of `repl.execute_code`, runs what a model wrote and returns its block.
+    instead of `repl.execute_code`, runs what a model wrote and returns its block. `violated(message)` hears of a
+    session that broke the protocol. Raises TableError for a table that the session cannot hold.
     """
 
     def __init__(
@@ -70,6 +82,7 @@ class SandboxREPL:
         *,
         running: Callable[[Any], AbstractContextManager[None]] = nullcontext,
         run_cell: Callable[[REPL, str], CodeBlock] | None = None,
+        violated: Callable[[str], object] | None = None,
     ) -> None:
         self.repl = repl
         self.table = table
@@ -81,15 +94,25 @@ class SandboxREPL:
         self.ended = False
         self._running = running
         self._run_cell = run_cell
+        self._violated = violated
         self._digests: dict[str, str] = {}
-        self._bind()
+        try:
+            self._bind()
+        except (CellError, SessionEnded, Refused) as failed:
+            raise TableError(f"the table cannot be put into a session: {failed}") from None
 
     # -- what callers use -----------------------------------------------------------------------------
 
     def validate(self, code: str) -> list[CodeFinding]:
-        """What is to be said against `code`; it is parsed in the session, and runs nothing."""
-        with self._running(self.repl):
-            return self.repl.check_code(code, self.rules)
+        """What is to be said against `code`; it is parsed in the session, and runs nothing.
+
+        A check that the session did not do is a finding. Raises what `running` raises.
+        """
+        try:
+            with self._running(self.repl):
+                return self.repl.check_code(code, self.rules)
+        except _FAILED as failed:
+            return [CodeFinding("language", f"the code cannot be checked: {self._lost(failed)}")]
 
     def execute(self, code: str) -> SandboxRun:
         """Run `code` on the table as it was given, and read its result, and its table, back.
@@ -97,7 +120,13 @@ class SandboxREPL:
         Never raises for what the code does. Raises what `running` raises, for a run that was stopped.
         """
         if not self.fresh:
-            self._bind()
+            try:
+                self._bind()
+            except (*_FAILED, TableError) as failed:
+                said = f"the session cannot be used any more: {self._lost(failed)}"
+                self.ended = True
+                result = REPLResult("", said, {}, error=CellCrashed(said, session_ended=True))
+                return SandboxRun(CodeBlock(code, result), error=said, reason="runtime_error")
         block = self.explore(code)
         error = block.result.error
         if error is not None:
@@ -107,9 +136,8 @@ class SandboxREPL:
             self._result(run)  # before the table: the text of a result can come from a method of the code
             if not run.reason:
                 self._edited(run) if self.rules["mode"] == "edit" else self._unchanged(run)
-        except (*_UNREADABLE, SessionEnded, KeyError) as failed:
-            run.error, run.reason = f"the result cannot be read: {inert_for_model(str(failed))}", "runtime_error"
-            self.ended = self.ended or not self.repl.session.alive
+        except _UNREADABLE as failed:
+            run.error, run.reason = f"the result cannot be read: {self._lost(failed)}", "runtime_error"
         return run
 
     def explore(self, code: str) -> CodeBlock:
@@ -124,15 +152,25 @@ class SandboxREPL:
         self.ended = error is not None and error.session_ended
         return block
 
+    def _lost(self, failed: Exception) -> str:
+        """What a request failed for, as the model reads it; notes whether the session ended by it."""
+        if isinstance(failed, ProtocolViolation) and self._violated is not None:
+            self._violated(str(failed))
+        self.ended = self.ended or not self.repl.session.alive
+        return inert_for_model(str(failed))
+
     # -- the table ------------------------------------------------------------------------------------
 
     def _bind(self) -> None:
-        """Bind the table anew, under its names and those that no cell can use."""
+        """Bind the table anew, under its names and those that no cell can use. Raises TableError, and _FAILED."""
         with self._running(self.repl):
             self.repl.set({"columns": self.table.to_dict()})
             self.repl.session.alias("<columns>", "columns")
             if self.frame:
                 self.repl.execute_code(_FRAME).check()
+                if exact := [name for name, column in self.table.columns.items() if _inexact(column)]:
+                    self.repl.set({"rlm_names": exact})
+                    self.repl.execute_code(_EXACT).check()
                 self.repl.session.alias("<df>", "df")
                 if self.rules["mode"] == "edit":
                     self.repl.execute_code("rlm_base = df.copy()").check()
@@ -140,6 +178,8 @@ class SandboxREPL:
                     self.repl.execute_code("del rlm_base").check()
         names = ("columns", "df") if self.frame else ("columns",)
         self._digests = {name: self._digest(f"<{name}>") for name in names}
+        if not all(self._digests.values()):
+            raise TableError("the table has values that cannot be compared once they are in a session")
 
     def _digest(self, name: str) -> str:
         """The digest of what has this name in the session, "" for what is no plain data. Raises KeyError."""
@@ -168,9 +208,6 @@ class SandboxREPL:
     def _unchanged(self, run: SandboxRun) -> None:
         """Compare the objects that the code was given with what they were."""
         after = {name: self._digest(f"<{name}>") for name in self._digests}
-                if exact := [name for name, column in self.table.columns.items() if _inexact(column)]:
-                    self.repl.set({"rlm_names": exact})
-                    self.repl.execute_code(_EXACT).check()
         run.evidence = Evidence(self._digests, after, self.table.rows)
         if not run.evidence.equal:
             run.error = "the table is not as it was after the code ran: work on a copy, and leave the table as it is"
@@ -201,7 +238,10 @@ class SandboxREPL:
                 shown = self.repl.execute_code(f"rlm_text = {name}.to_string(max_rows=200)")
                 text = self.repl.read_text("rlm_text") if shown.error is None else None
             text = self.repl.read_text(name) if text is None else text
-        text = text or ""
+        if text is None:
+            run.error = f"the code ran, and `{name}` has no text that can be read: make it a short text, number or list"
+            run.reason = "runtime_error"
+            return
         if len(text) > RESULT_CHARACTERS:
             said = f"\n[cut: {len(text) - RESULT_CHARACTERS:,} more characters]"
             text = text[:RESULT_CHARACTERS] + said
@@ -211,6 +251,12 @@ class SandboxREPL:
 def has_pandas(policy: Any) -> bool:
     """Whether cells under this policy have pandas."""
     return "pandas" in policy.language.packages
+
+
+def _inexact(column: Sequence[Any]) -> bool:
+    """Whether pandas would make floats of integers that no float is equal to."""
+    kinds = set(map(type, column))
+    return int in kinds and len(kinds) > 1 and any(type(each) is int and abs(each) > _EXACT_INTEGER for each in column)
 
 
 def _told(result: REPLResult) -> str:
@@ -224,9 +270,3 @@ def _told(result: REPLResult) -> str:
 def data(text: str) -> str:
     """A text from somebody else as a JSON string for a prompt, without controls."""
     return json.dumps(inert_for_model(text), ensure_ascii=False)
-def _inexact(column: Sequence[Any]) -> bool:
-    """Whether pandas would make floats of integers that no float is equal to."""
-    kinds = set(map(type, column))
-    return int in kinds and len(kinds) > 1 and any(type(each) is int and abs(each) > _EXACT_INTEGER for each in column)
-
-
