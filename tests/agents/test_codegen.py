@@ -358,10 +358,30 @@ def test_a_rewrite_sees_the_result_alone() -> None:
     assert "North" not in seen.text and '"21"' in seen.text and not done.notices
 
 
-@pytest.mark.parametrize("reply", ["About 22 were sold.", "<think>no end"])
+@pytest.mark.parametrize(
+    "reply",
+    ["About 22 were sold.", "<think>no end", "It is \u0662\u0662.", "It is \U0001d7d9.", "It is 21\u00bd.", "It is \u216b.", "It is 21\u00b2.",
+     "It is -21.", "It is (\u221221).", "It is 21e3.", "It is 21E-1.", "It is 2.1e1.", "It is 0.21."],
+)  # fmt: skip
 def test_a_rewrite_that_invents_is_not_used(reply: str) -> None:
     done = ask(GOOD, reply, answer="rewrite")
     assert done.answer == "21" and [each.kind for each in done.notices] == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    ("result", "reply"),
+    [
+        ("-5.50", "It fell by 5.5 (from 0 to -5.5)."),
+        ("1e-07", "It is 1E-7."),
+        ("1,234,567", "It is 1234567.0."),
+        ("2024-01-05", "On 2024-01-05, a Friday; 1-5 of 2024."),
+        ("\u0662\u0661 \u00bd", "It is 21 \u00bd."),
+        ("x", "It is none - of them."),
+    ],
+)
+def test_a_rewrite_may_write_a_number_in_another_way(result: str, reply: str) -> None:
+    done = pipeline(fence(f"result = {result!r}"), reply, answer="rewrite").run(ROWS, "How much from 0?", mode="read")
+    assert done.answer == reply and not done.notices
 
 
 class Total(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +35,8 @@ RESULT: Final = "result"
 #: Most characters of what a block of an exploration prints that the model reads.
 _EXPLORED: Final = 4_000
 _ROUTE: Final = {"type": "object", "properties": {"mode": {"enum": ["read", "edit"]}}, "required": ["mode"]}
-_NUMBER: Final = re.compile(r"[0-9][0-9,]*+(?:\.[0-9]++)?+")
+#: A number: its sign, unless that is a dash between two words, its digits, and its power of ten.
+_NUMBER: Final = re.compile(r"(?:(?<![^\W_])([-\u2212]))?+([0-9][0-9,]*+)(?:\.([0-9]++))?+(?:[eE]([+-]?)([0-9]++))?+")
 _NO_CODE: Final = "the reply has no whole block of Python; write the code in one ```python block that is closed"
 _COLUMNS: Final = "The table is in the variable `columns`: a dict from the name of a column to the list of its values."
 _DATAFRAME: Final = (
@@ -68,7 +70,8 @@ class CodegenCompletion(RLMChatCompletion[Parsed]):
     """The answer to a question over a table, with its code and its evidence.
 
     `answer` is the value that was asked for: text, or what fits `answer_schema`; `response` is its text. `result_text`
-    is all that the answer was made of, and `result` its value where that is plain data. `evidence` has the digests of
+    is all of the table that a model had to make the answer of, as the code wrote it, with any controls; `result` is its
+    value where that is plain data. `evidence` has the digests of
     the table before and after the code. In edit mode `table` is the changed table, and `diff` what changed.
     """
 
@@ -109,8 +112,10 @@ class CodegenPipeline(Agent):
     - `codegen`: "plan" asks for the code at once; "rlm" lets the model look at the table before, for `explorations`
       turns.
     - `repairs`: how often the code may be sent back to the model, at most guardrails.repairs of the policy.
-    - `answer`: "text" is the result's own text; "rewrite" has the model put it into a sentence. `answer_schema`: a
-      type or a JSON Schema; the model puts the result into that form.
+    - `answer`: "text" is the result's own text; "rewrite" has the model put it into a sentence, which is not taken if
+      it has a number in digits that neither the result nor the question has. What it says in words is not checked.
+    - `answer_schema`: a type or a JSON Schema; the model puts the result into that form. The form is checked, and not
+      whether the values are those of the result: compare them with `result` where that matters.
     - `prompts`: a TOML file, or a mapping, of the stages whose prompts differ. See PromptMap.
 
     The others are Agent's. Raises ValueError and PolicyError.
@@ -367,7 +372,8 @@ class _Question:
             reply = self.ask("final_rewrite", messages, None)
             self.record("final_rewrite", messages, reply)
             said = without_thoughts(reply)
-            invented = _numbers(said) - _numbers(text) - _numbers(self.question)
+            known = _numbers(text) | _numbers(self.question)
+            invented = _numbers(said) - known - {each.lstrip("-") for each in known}
             if said and not invented:
                 return said, said, "rewrite", None
             why = "is empty" if not said else "has numbers that the result has not"
@@ -470,10 +476,15 @@ def _framed(schema: AnswerSchema, said: str) -> tuple[Any, str | None]:
 
 
 def _numbers(text: str) -> set[str]:
-    """The numbers in a text, without commas and zeros that say nothing."""
-    found = set()
-    for match in _NUMBER.finditer(text):
-        whole, _, part = match[0].replace(",", "").partition(".")
-        part = part.rstrip("0")
-        found.add((whole.lstrip("0") or "0") + (f".{part}" if part else ""))
+    """The numbers in a text, in the digits of any script, without commas and zeros that say nothing.
+
+    A numeral that is no digit, such as a fraction or a Roman one, counts as itself. Words are no numbers.
+    """
+    found = {each for each in text if not each.isascii() and unicodedata.category(each) in ("Nl", "No")}
+    digits = "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)
+    for sign, whole, part, direction, power in _NUMBER.findall(digits):
+        value = whole.replace(",", "").lstrip("0") or "0"
+        value += f".{kept}" if (kept := part.rstrip("0")) else ""
+        value += f"e{direction.strip('+')}{kept}" if (kept := power.lstrip("0")) else ""
+        found.add(f"-{value}" if sign else value)
     return found
