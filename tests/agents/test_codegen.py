@@ -520,8 +520,8 @@ LARGE = {"id": [2**53 + 1, None, -5], "share": [2**60 + 1, 0.5, 1.0], "plain": [
 
 
 def test_large_integers_stay_the_same_numbers_in_a_dataframe() -> None:
-    read = "result = [df['id'][0], df['share'][0], int(df['id'].sum()), str(df['plain'].dtype)]"
-    assert ask(fence(read), rows=LARGE, policy=DATA).result == [2**53 + 1, 2**60 + 1, 2**53 - 4, "float64"]
+    read = "result = [df['id'][0], df['share'][0], int(df['id'].sum()), len(df[df['id'] > 0]), str(df['plain'].dtype)]"
+    assert ask(fence(read), rows=LARGE, policy=DATA).result == [2**53 + 1, 2**60 + 1, 2**53 - 4, 1, "float64"]
     done = ask(fence("df['new'] = 1\nresult = 'done'"), rows=LARGE, policy=DATA, mode="edit")
     assert done.table is not None and done.diff is not None
     assert done.table.columns["id"] == (2**53 + 1, None, -5) and done.table.columns["share"][0] == 2**60 + 1
@@ -549,6 +549,23 @@ def test_a_sandbox_repl_by_itself() -> None:
         assert sandbox.execute("result = columns['sales'][0]").value == 10
 
 def test_a_table_that_cannot_be_compared_is_no_proof() -> None:
+@pytest.mark.parametrize(
+    ("code", "whole", "said"),
+    [
+        ("df['new'] = 1", (1, None, 2), "1 column added"),
+        ("df = df.iloc[::-1]", (2, None, 1), "2 cells changed"),
+        ("df = df.dropna()", (1, 2), "1 row removed"),
+        ("df.loc[0, 'whole'] = 5", (5, None, 2), "1 cell changed"),
+        ("df.loc[0, 'whole'] = 0.5", (0.5, None, 2.0), "2 cells changed"),
+    ],
+)
+def test_integers_beside_missing_values_come_back_as_integers(code: str, whole: tuple[Any, ...], said: str) -> None:
+    done = ask(fence(f"{code}\nresult = 'done'"), rows={"whole": [1, None, 2]}, policy=DATA, mode="edit")
+    assert done.table is not None and done.diff is not None
+    found = done.table.columns["whole"]
+    assert found == whole and [*map(type, found)] == [*map(type, whole)] and done.diff.summary() == said
+
+
     small = {"extends": "strict", "name": "x", "limits": {"value_bytes": 60}}
     for mode in ("read", "edit"):
         with pytest.raises(TableError, match=r"put into a session: limits\.value_bytes is too small for a digest"):

@@ -11,6 +11,7 @@ from typing import Any, Final
 from rlm_secure.agents.codegen.evidence import Evidence
 from rlm_secure.agents.codegen.readback import Reader
 from rlm_secure.agents.tables import Table
+from rlm_secure.agents.tables.cells import is_missing
 from rlm_secure.environments import REPL
 from rlm_secure.errors import (
     CellCrashed,
@@ -33,12 +34,14 @@ _FAILED: Final = (CellError, SessionEnded, ProtocolViolation, Refused, KeyError)
 #: The same where something is read: there may be no table, or none that could be read back.
 _UNREADABLE: Final = (*_FAILED, TableError, ValueError, ValueUnavailable)
 _FRAME: Final = "import numpy as np\nimport pandas as pd\ndf = pd.DataFrame(columns)"
-#: Keeps the columns `rlm_names` as they are: pandas would make floats of their integers, and not the same numbers.
+#: Keeps the columns of `rlm_types` as they are: pandas would make floats of their integers, and not the same numbers.
 _EXACT: Final = (
-    "for rlm_name in rlm_names:\n    df[rlm_name] = pd.Series(columns[rlm_name], dtype=object)\ndel rlm_name, rlm_names"
+    "for rlm_name in rlm_types:\n    df[rlm_name] = pd.Series(columns[rlm_name], dtype=rlm_types[rlm_name])\n"
+    "del rlm_name, rlm_types"
 )
-#: Integers up to this one are the same number as a float.
+#: Integers up to this one are the same number as a float; and the largest of the type Int64.
 _EXACT_INTEGER: Final = 2**53
+_LARGEST: Final = 2**63 - 1
 
 
 @dataclass
@@ -168,8 +171,9 @@ class SandboxREPL:
             self.repl.session.alias("<columns>", "columns")
             if self.frame:
                 self.repl.execute_code(_FRAME).check()
-                if exact := [name for name, column in self.table.columns.items() if _inexact(column)]:
-                    self.repl.set({"rlm_names": exact})
+                types = {name: _exact_type(column) for name, column in self.table.columns.items()}
+                if exact := {name: each for name, each in types.items() if each is not None}:
+                    self.repl.set({"rlm_types": exact})
                     self.repl.execute_code(_EXACT).check()
                 self.repl.session.alias("<df>", "df")
                 if self.rules["mode"] == "edit":
@@ -195,7 +199,10 @@ class SandboxREPL:
             self.repl.session.alias("rlm_table", name)
         limits = self.repl.policy.limits
         reader = Reader(self._peek, frame=frame, piece=max(limits.value_bytes // 16, 1), most=limits.kept_bytes)
-        return Table(reader.columns(self._name), limit_bytes=limits.kept_bytes)
+        columns = reader.columns(self._name)
+        if frame:
+            columns = {name: _integers(each, self.table.columns.get(name, ())) for name, each in columns.items()}
+        return Table(columns, limit_bytes=limits.kept_bytes)
 
     def _name(self, names: list[str]) -> None:
         with self._running(self.repl):
@@ -253,10 +260,25 @@ def has_pandas(policy: Any) -> bool:
     return "pandas" in policy.language.packages
 
 
-def _inexact(column: Sequence[Any]) -> bool:
-    """Whether pandas would make floats of integers that no float is equal to."""
+def _exact_type(column: Sequence[Any]) -> str | None:
+    """The type that keeps integers of which pandas would make floats that are not equal to them; None for others."""
     kinds = set(map(type, column))
-    return int in kinds and len(kinds) > 1 and any(type(each) is int and abs(each) > _EXACT_INTEGER for each in column)
+    if int not in kinds or len(kinds) == 1:
+        return None
+    most = max(abs(each) for each in column if type(each) is int)
+    if most <= _EXACT_INTEGER:
+        return None
+    return "Int64" if most <= _LARGEST and kinds == {int, type(None)} else "object"
+
+
+def _integers(column: list[Any], before: Sequence[Any]) -> list[Any]:
+    """`column` with integers where pandas has floats because values were missing among the integers of `before`."""
+    given = [each for each in before if not is_missing(each)]
+    if len(given) == len(before) or set(map(type, given)) != {int}:
+        return column
+    if not all(type(each) is not float or each.is_integer() for each in column):
+        return column
+    return [int(each) if type(each) is float else each for each in column]
 
 
 def _told(result: REPLResult) -> str:
