@@ -31,7 +31,15 @@ from rlm_secure.errors import (
     TableError,
     ValueTooLarge,
 )
-from rlm_secure.events import AnswerReady, CellCompleted, RunCompleted, StageStarted, TurnCompleted, Violation
+from rlm_secure.events import (
+    AnswerReady,
+    CellCompleted,
+    LimitReached,
+    RunCompleted,
+    StageStarted,
+    TurnCompleted,
+    Violation,
+)
 from rlm_secure.logger import RLMLogger
 from rlm_secure.logger.view import render
 from rlm_secure.policy import Policy
@@ -284,6 +292,19 @@ def test_a_session_that_an_exploration_ended_is_replaced() -> None:
     assert done.result == 21 and "The session ended" in second.text
 
 
+def test_what_one_look_at_the_table_leaves_is_bounded() -> None:
+    """A reply may have any number of blocks, and each may print or write as much as one cell."""
+    policy = {"extends": "strict", "name": "x", "limits": {"kept_bytes": 2**20}}
+    heard, second = Heard(), Recorded(GOOD)
+    look = "```repl\nprint('x' * 500_000)\n```\n"
+    done = ask(look * 20, second, codegen="rlm", policy=policy, on_event=heard)
+    assert done.result == 21 and 2 <= len(heard.of(CellCompleted)) - 1 <= 4
+    assert [each.limit for each in heard.of(LimitReached)] == ["records"] and "limits.kept_bytes" in second.text
+    third = Recorded(GOOD)
+    ask("```repl\nprint('x' * 5_000)\n```\n" * 20, third, codegen="rlm")
+    assert len(third.messages[-1]["content"]) < 21_000
+
+
 # -- edit ----------------------------------------------------------------------------------------
 
 
@@ -528,6 +549,23 @@ def test_large_integers_stay_the_same_numbers_in_a_dataframe() -> None:
     assert done.diff.summary() == "1 column added"
 
 
+@pytest.mark.parametrize(
+    ("code", "whole", "said"),
+    [
+        ("df['new'] = 1", (1, None, 2), "1 column added"),
+        ("df = df.iloc[::-1]", (2, None, 1), "2 cells changed"),
+        ("df = df.dropna()", (1, 2), "1 row removed"),
+        ("df.loc[0, 'whole'] = 5", (5, None, 2), "1 cell changed"),
+        ("df.loc[0, 'whole'] = 0.5", (0.5, None, 2.0), "2 cells changed"),
+    ],
+)
+def test_integers_beside_missing_values_come_back_as_integers(code: str, whole: tuple[Any, ...], said: str) -> None:
+    done = ask(fence(f"{code}\nresult = 'done'"), rows={"whole": [1, None, 2]}, policy=DATA, mode="edit")
+    assert done.table is not None and done.diff is not None
+    found = done.table.columns["whole"]
+    assert found == whole and [*map(type, found)] == [*map(type, whole)] and done.diff.summary() == said
+
+
 # -- SandboxREPL and what it reads back ----------------------------------------------------------
 
 
@@ -549,23 +587,6 @@ def test_a_sandbox_repl_by_itself() -> None:
         assert sandbox.execute("result = columns['sales'][0]").value == 10
 
 def test_a_table_that_cannot_be_compared_is_no_proof() -> None:
-@pytest.mark.parametrize(
-    ("code", "whole", "said"),
-    [
-        ("df['new'] = 1", (1, None, 2), "1 column added"),
-        ("df = df.iloc[::-1]", (2, None, 1), "2 cells changed"),
-        ("df = df.dropna()", (1, 2), "1 row removed"),
-        ("df.loc[0, 'whole'] = 5", (5, None, 2), "1 cell changed"),
-        ("df.loc[0, 'whole'] = 0.5", (0.5, None, 2.0), "2 cells changed"),
-    ],
-)
-def test_integers_beside_missing_values_come_back_as_integers(code: str, whole: tuple[Any, ...], said: str) -> None:
-    done = ask(fence(f"{code}\nresult = 'done'"), rows={"whole": [1, None, 2]}, policy=DATA, mode="edit")
-    assert done.table is not None and done.diff is not None
-    found = done.table.columns["whole"]
-    assert found == whole and [*map(type, found)] == [*map(type, whole)] and done.diff.summary() == said
-
-
     small = {"extends": "strict", "name": "x", "limits": {"value_bytes": 60}}
     for mode in ("read", "edit"):
         with pytest.raises(TableError, match=r"put into a session: limits\.value_bytes is too small for a digest"):
