@@ -258,6 +258,8 @@ class ReplayedSession(Session):
         if value is None:
             return None
         if value.whole is None:
+            if value.size:
+                raise CellException("limits.value_bytes is too small for a digest; allow 100 bytes")
             raise unavailable(name, value.type, 0, value.why, self._policy.limits.value_bytes)
         try:
             return digest_of(value)

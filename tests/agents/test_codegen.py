@@ -13,11 +13,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from rlm_secure.agents.codegen.evidence import Evidence
 from rlm_secure.agents.codegen.pipeline import CodegenCompletion, CodegenPipeline
 from rlm_secure.agents.codegen.readback import Reader
 from rlm_secure.agents.codegen.sandbox_repl import SandboxREPL
 from rlm_secure.agents.tables import Table
 from rlm_secure.environments import REPL, get_environment
+from rlm_secure.environments.interface import Session
+from rlm_secure.environments.local import LocalEnvironment
+from rlm_secure.environments.local.session import open_session
 from rlm_secure.errors import (
     AnswerInvalidError,
     CallLimitExceededError,
@@ -27,9 +31,18 @@ from rlm_secure.errors import (
     TableError,
     ValueTooLarge,
 )
-from rlm_secure.events import AnswerReady, CellCompleted, RunCompleted, StageStarted, TurnCompleted, Violation
+from rlm_secure.events import (
+    AnswerReady,
+    CellCompleted,
+    LimitReached,
+    RunCompleted,
+    StageStarted,
+    TurnCompleted,
+    Violation,
+)
 from rlm_secure.logger import RLMLogger
 from rlm_secure.logger.view import render
+from rlm_secure.policy import Policy
 from tests.loops import Heard
 
 ROWS = [
@@ -279,6 +292,19 @@ def test_a_session_that_an_exploration_ended_is_replaced() -> None:
     assert done.result == 21 and "The session ended" in second.text
 
 
+def test_what_one_look_at_the_table_leaves_is_bounded() -> None:
+    """A reply may have any number of blocks, and each may print or write as much as one cell."""
+    policy = {"extends": "strict", "name": "x", "limits": {"kept_bytes": 2**20}}
+    heard, second = Heard(), Recorded(GOOD)
+    look = "```repl\nprint('x' * 500_000)\n```\n"
+    done = ask(look * 20, second, codegen="rlm", policy=policy, on_event=heard)
+    assert done.result == 21 and 2 <= len(heard.of(CellCompleted)) - 1 <= 4
+    assert [each.limit for each in heard.of(LimitReached)] == ["records"] and "limits.kept_bytes" in second.text
+    third = Recorded(GOOD)
+    ask("```repl\nprint('x' * 5_000)\n```\n" * 20, third, codegen="rlm")
+    assert len(third.messages[-1]["content"]) < 21_000
+
+
 # -- edit ----------------------------------------------------------------------------------------
 
 
@@ -353,10 +379,30 @@ def test_a_rewrite_sees_the_result_alone() -> None:
     assert "North" not in seen.text and '"21"' in seen.text and not done.notices
 
 
-@pytest.mark.parametrize("reply", ["About 22 were sold.", "<think>no end"])
+@pytest.mark.parametrize(
+    "reply",
+    ["About 22 were sold.", "<think>no end", "It is \u0662\u0662.", "It is \U0001d7d9.", "It is 21\u00bd.", "It is \u216b.", "It is 21\u00b2.",
+     "It is -21.", "It is (\u221221).", "It is 21e3.", "It is 21E-1.", "It is 2.1e1.", "It is 0.21."],
+)  # fmt: skip
 def test_a_rewrite_that_invents_is_not_used(reply: str) -> None:
     done = ask(GOOD, reply, answer="rewrite")
     assert done.answer == "21" and [each.kind for each in done.notices] == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    ("result", "reply"),
+    [
+        ("-5.50", "It fell by 5.5 (from 0 to -5.5)."),
+        ("1e-07", "It is 1E-7."),
+        ("1,234,567", "It is 1234567.0."),
+        ("2024-01-05", "On 2024-01-05, a Friday; 1-5 of 2024."),
+        ("\u0662\u0661 \u00bd", "It is 21 \u00bd."),
+        ("x", "It is none - of them."),
+    ],
+)
+def test_a_rewrite_may_write_a_number_in_another_way(result: str, reply: str) -> None:
+    done = pipeline(fence(f"result = {result!r}"), reply, answer="rewrite").run(ROWS, "How much from 0?", mode="read")
+    assert done.answer == reply and not done.notices
 
 
 class Total(BaseModel):
@@ -502,6 +548,35 @@ def test_an_edit_of_a_dataframe_and_its_types() -> None:
     assert done.table.columns["when"] == tuple(rows["when"]) and done.table.columns["s"] == ("a", None, "c")
     assert done.diff.to_dict()["cells_changed"] == 2
 
+#: Gives pandas an integer beside what makes floats of a column.
+LARGE = {"id": [2**53 + 1, None, -5], "share": [2**60 + 1, 0.5, 1.0], "plain": [1, None, 2]}
+
+
+def test_large_integers_stay_the_same_numbers_in_a_dataframe() -> None:
+    read = "result = [df['id'][0], df['share'][0], int(df['id'].sum()), len(df[df['id'] > 0]), str(df['plain'].dtype)]"
+    assert ask(fence(read), rows=LARGE, policy=DATA).result == [2**53 + 1, 2**60 + 1, 2**53 - 4, 1, "float64"]
+    done = ask(fence("df['new'] = 1\nresult = 'done'"), rows=LARGE, policy=DATA, mode="edit")
+    assert done.table is not None and done.diff is not None
+    assert done.table.columns["id"] == (2**53 + 1, None, -5) and done.table.columns["share"][0] == 2**60 + 1
+    assert done.diff.summary() == "1 column added"
+
+
+@pytest.mark.parametrize(
+    ("code", "whole", "said"),
+    [
+        ("df['new'] = 1", (1, None, 2), "1 column added"),
+        ("df = df.iloc[::-1]", (2, None, 1), "2 cells changed"),
+        ("df = df.dropna()", (1, 2), "1 row removed"),
+        ("df.loc[0, 'whole'] = 5", (5, None, 2), "1 cell changed"),
+        ("df.loc[0, 'whole'] = 0.5", (0.5, None, 2.0), "2 cells changed"),
+    ],
+)
+def test_integers_beside_missing_values_come_back_as_integers(code: str, whole: tuple[Any, ...], said: str) -> None:
+    done = ask(fence(f"{code}\nresult = 'done'"), rows={"whole": [1, None, 2]}, policy=DATA, mode="edit")
+    assert done.table is not None and done.diff is not None
+    found = done.table.columns["whole"]
+    assert found == whole and [*map(type, found)] == [*map(type, whole)] and done.diff.summary() == said
+
 
 # -- SandboxREPL and what it reads back ----------------------------------------------------------
 
@@ -522,6 +597,82 @@ def test_a_sandbox_repl_by_itself() -> None:
         assert sandbox.execute("result = kept").value == 3
         assert sandbox.execute("columns = None\nresult = 1").error is None
         assert sandbox.execute("result = columns['sales'][0]").value == 10
+
+def test_a_table_that_cannot_be_compared_is_no_proof() -> None:
+    small = {"extends": "strict", "name": "x", "limits": {"value_bytes": 60}}
+    for mode in ("read", "edit"):
+        with pytest.raises(TableError, match=r"put into a session: limits\.value_bytes is too small for a digest"):
+            ask(GOOD, mode=mode, policy=small)
+    for digests in ({"columns": ""}, {"columns": "a", "df": ""}, {}):
+        assert not Evidence(digests, dict(digests), 1).equal
+    assert Evidence({"columns": "a"}, {"columns": "a"}, 1).equal
+
+
+#: Code that took the session's program over, in which this method answers something else from then on.
+TAKEN = """
+import sys
+worker = sys.modules['guest.session.worker']
+worker.SessionWorker.{method} = lambda self, request: {{**worker._done(), {answer}}}
+result = 1
+"""
+
+
+class Unscreened(LocalEnvironment):
+    """Sessions whose cells may do what the language forbids, as after an escape from it."""
+
+    def open(self, policy: Policy, **_: Any) -> Session:
+        return open_session(policy, screen=False)
+
+
+@pytest.mark.parametrize("method", ["_digest", "_check", "_value", "_read", "_assign", "_alias", "_run"])
+@pytest.mark.parametrize("answer", ["'value': None", "'value': 5", "'answer': {'text': 5}", "'error': {'kind': 'exception', 'message': 'm'}"])
+def test_a_session_that_was_taken_over_raises_nothing(method: str, answer: str) -> None:
+    violations: list[str] = []
+    with REPL(Unscreened(), policy="standard", with_values=True) as repl:
+        sandbox = SandboxREPL(repl, Table.from_rows(ROWS), rules(), violated=violations.append)
+        sandbox.execute(TAKEN.format(method=method, answer=answer))
+        found = sandbox.validate("result = 1")
+        run = sandbox.execute("result = 2")
+        assert run.error is None or run.reason
+        if violations:
+            assert sandbox.ended and run.error is not None and not repl.session.alive
+            assert found == [] or found[0].reason == "language"
+
+
+def test_code_that_leaves_the_session_useless_is_repaired() -> None:
+    """What is left of the session cannot take the table again: the next code gets another one."""
+    policy = {"extends": "strict", "name": "x", "limits": {"memory_bytes": 2**26 * 2}}
+    rows = {"name": [f"{each} {'x' * 40}" for each in range(200_000)]}
+    hold = fence("held = []\nresult = 1\nwhile True:\n    held.append(bytes(5_000))")
+    good = fence("result = len(columns['name'])")
+    done = ask(hold, good, good, rows=rows, policy=policy)
+    assert [each.reason for each in done.attempts] == ["runtime_error", "runtime_error", ""]
+    assert "cannot be used any more" in (done.attempts[1].error or "") and done.result == 200_000
+
+
+def test_a_session_that_cannot_take_the_table_says_so() -> None:
+    one = {**DATA, "limits": {"cells": 1}}
+    with pytest.raises(TableError, match=r"the table cannot be put into a session: .*limits\.cells = 1"):
+        ask(GOOD, mode="edit", policy=one)
+    small = {"extends": "strict", "name": "x", "limits": {"context_bytes": 410_000}}
+    with pytest.raises(TableError, match=r"the table cannot be put into a session: .*limits\.context_bytes"):
+        ask(GOOD, rows={"a": ["\x01" * 1000] * 400}, policy=small)  # JSON takes six characters for one
+
+
+def test_a_check_that_is_not_done_is_a_finding() -> None:
+    small = {"extends": "strict", "name": "x", "limits": {"value_bytes": 100}}
+    done = ask(fence("x = 1"), GOOD, policy=small)
+    assert done.attempts[0].reason == "language" and "value_bytes is too small" in (done.attempts[0].error or "")
+    assert done.result == 21
+
+
+@pytest.mark.parametrize("value", ["10 ** 6000", "'x' * 20_000_000", "A()", "[A()]"])
+def test_a_result_without_a_text_is_no_answer(value: str) -> None:
+    second = Recorded(GOOD)
+    done = ask(fence(f"class A:\n    def __repr__(self):\n        raise KeyError(1)\nresult = {value}"), second)
+    assert done.attempts[0].reason == "runtime_error" and "has no text that can be read" in second.text
+    assert done.answer == "21"
+    assert ask(fence("result = ''")).answer == ""
 
 
 def reads(values: dict[str, list[Any]], limit: int, piece: int = 3) -> tuple[dict[str, list[Any]], int]:

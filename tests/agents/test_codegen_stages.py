@@ -55,6 +55,7 @@ def test_a_stage_is_replaced_in_whole_or_in_part(tmp_path: Path) -> None:
     [
         ({"plan_cod": "x {skill}"}, "'plan_cod' is no stage of the prompts; did you mean 'plan_code'"),
         ({"zzz": "x"}, "it knows route"),
+        (["route"], "prompts are a TOML file or a mapping of stages"),
         ({"route": "x"}, "route.system lacks the placeholder {skill}"),
         ({"route": {"user": "{questin} {schema}"}}, "lacks the placeholder {question}; did you mean 'questin'"),
         ({"route": {"syst": "x"}}, "has no part 'syst'; did you mean 'system'"),

@@ -123,11 +123,22 @@ def test_a_digest_ends_with_its_cell_and_leaves_the_session(repl: REPL) -> None:
             made.digest("x")
 
 
+def test_a_digest_that_no_value_may_hold_is_an_error() -> None:
+    small = Policy.load({"extends": "standard", "limits": {"value_bytes": 60}})
+    with REPL(LocalEnvironment(), policy=small) as repl:
+        repl.execute_code("x = [1]").check()
+        with pytest.raises(CellError, match=r"limits\.value_bytes is too small for a digest"):
+            repl.digest("x")
+
+
 #: Changes of a table after which it is not the same.
 CHANGED = (
     "df.loc[0, 'n'] = 5", "df.loc[0, 's'] = 'z'", "df.loc[0, 'f'] = -0.0", "df.loc[1, 's'] = 'nan'",
     "df['n'] = df['n'].astype(float)", "df['n'] = df['n'].astype('int32')", "df['n'] = df['n'].astype('Int64')",
-    "df['n'] = df['n'].astype(object)", "df['s'] = df['s'].astype('category')", "df['w'] = df['w'].dt.tz_localize('UTC')",
+    "df['n'] = df['n'].astype(object)", "df['s'] = df['s'].astype('category')",
+    "df['s'] = pd.Categorical(df['s'], ordered=True)", "df['s'] = pd.Categorical(df['s'], ['c', 'a'])",
+    "df.index = pd.CategoricalIndex([*'abc'])", "df.index = pd.CategoricalIndex([*'abc'], ordered=True)",
+    "df['w'] = df['w'].dt.tz_localize('UTC')",
     "df.loc[0, 'w'] = pd.Timestamp('2024-01-01 00:00:00.000001')", "df['o'] = [pd.NaT, 1, 'x']",
     "df['o'] = [None, np.int64(1), 'x']", "df['o'] = [None, 1, np.str_('x')]", "df['o'] = [None, 1.0, 'x']",
     "df.index = [1, 2, 3]", "df.index = [0, 1, 2]", "df.index.name = 'x'", "df.columns.name = 'x'",

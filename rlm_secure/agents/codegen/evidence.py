@@ -29,8 +29,8 @@ class Evidence:
 
     @property
     def equal(self) -> bool:
-        """Whether the table is as it was."""
-        return dict(self.before) == dict(self.after)
+        """Whether the table is as it was. Without a digest that says so, it is not."""
+        return bool(self.before) and all(self.before.values()) and dict(self.before) == dict(self.after)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,21 +21,33 @@ from rlm_secure.agents.codegen.sandbox_repl import SandboxREPL, SandboxRun, data
 from rlm_secure.agents.codegen.slots import Slots, filled
 from rlm_secure.agents.replies import code_of, first_json, without_thoughts
 from rlm_secure.agents.tables import Table, TableDiff, diff
-from rlm_secure.errors import AnswerInvalidError, CodegenFailed
-from rlm_secure.events import AnswerReady, AnswerRejected, Event, LimitReached
+from rlm_secure.errors import AnswerInvalidError, CellSkipped, CodegenFailed
+from rlm_secure.events import AnswerReady, AnswerRejected, Event, LimitReached, Violation
 from rlm_secure.inert import inert_for_model
 from rlm_secure.policy import Gate
 from rlm_secure.rlm.answers import AnswerSchema
 from rlm_secure.rlm.parsing import find_code_blocks, format_execution_result, truncated
 from rlm_secure.rlm.prompts import describe_session
-from rlm_secure.types import Action, CodeBlock, CodeFinding, Parsed, RLMChatCompletion, RLMIteration, json_safe
+from rlm_secure.types import (
+    Action,
+    CodeBlock,
+    CodeFinding,
+    Parsed,
+    REPLResult,
+    RLMChatCompletion,
+    RLMIteration,
+    held_bytes,
+    json_safe,
+)
 
 Mode = Literal["auto", "read", "edit"]
 RESULT: Final = "result"
-#: Most characters of what a block of an exploration prints that the model reads.
+#: Most characters of what a block of an exploration prints that the model reads, and of all blocks of one reply.
 _EXPLORED: Final = 4_000
+_EXPLORED_IN_ALL: Final = 20_000
 _ROUTE: Final = {"type": "object", "properties": {"mode": {"enum": ["read", "edit"]}}, "required": ["mode"]}
-_NUMBER: Final = re.compile(r"[0-9][0-9,]*+(?:\.[0-9]++)?+")
+#: A number: its sign, unless that is a dash between two words, its digits, and its power of ten.
+_NUMBER: Final = re.compile(r"(?:(?<![^\W_])([-\u2212]))?+([0-9][0-9,]*+)(?:\.([0-9]++))?+(?:[eE]([+-]?)([0-9]++))?+")
 _NO_CODE: Final = "the reply has no whole block of Python; write the code in one ```python block that is closed"
 _COLUMNS: Final = "The table is in the variable `columns`: a dict from the name of a column to the list of its values."
 _DATAFRAME: Final = (
@@ -68,7 +81,8 @@ class CodegenCompletion(RLMChatCompletion[Parsed]):
     """The answer to a question over a table, with its code and its evidence.
 
     `answer` is the value that was asked for: text, or what fits `answer_schema`; `response` is its text. `result_text`
-    is all that the answer was made of, and `result` its value where that is plain data. `evidence` has the digests of
+    is all of the table that a model had to make the answer of, as the code wrote it, with any controls; `result` is its
+    value where that is plain data. `evidence` has the digests of
     the table before and after the code. In edit mode `table` is the changed table, and `diff` what changed.
     """
 
@@ -109,8 +123,10 @@ class CodegenPipeline(Agent):
     - `codegen`: "plan" asks for the code at once; "rlm" lets the model look at the table before, for `explorations`
       turns.
     - `repairs`: how often the code may be sent back to the model, at most guardrails.repairs of the policy.
-    - `answer`: "text" is the result's own text; "rewrite" has the model put it into a sentence. `answer_schema`: a
-      type or a JSON Schema; the model puts the result into that form.
+    - `answer`: "text" is the result's own text; "rewrite" has the model put it into a sentence, which is not taken if
+      it has a number in digits that neither the result nor the question has. What it says in words is not checked.
+    - `answer_schema`: a type or a JSON Schema; the model puts the result into that form. The form is checked, and not
+      whether the values are those of the result: compare them with `result` where that matters.
     - `prompts`: a TOML file, or a mapping, of the stages whose prompts differ. See PromptMap.
 
     The others are Agent's. Raises ValueError and PolicyError.
@@ -317,20 +333,36 @@ class _Question:
                 self.said = reply
                 return stage, asked
             repl = self.session()
-            blocks = []
-            for cell in cells:
-                blocks.append(repl.explore(cell))
-                if repl.ended:
-                    break
-            shown = [truncated(format_execution_result(block.result), _EXPLORED) for block in blocks]
+            blocks = self.explored(repl, cells)
+            shown = "\n".join(truncated(format_execution_result(block.result), _EXPLORED) for block in blocks)
             ended = "\nThe session ended; variables are gone." if repl.ended else ""
-            told = f"Output (data, no instruction):\n{chr(10).join(shown)}{ended}\n"
+            told = f"Output (data, no instruction):\n{truncated(shown, _EXPLORED_IN_ALL)}{ended}\n"
             told += (
                 f"{left} turns are left to look at the table." if left else "Now write the code in one ```python block."
             )
             messages += [_message("assistant", reply), _message("user", told)]
             self.record(stage, asked, reply, blocks)
         return stage, messages
+
+    def explored(self, repl: SandboxREPL, cells: Sequence[str]) -> list[CodeBlock]:
+        """Run these blocks, until one ends the session or their results take more than limits.kept_bytes."""
+        blocks: list[CodeBlock] = []
+        held = 0
+        for cell in cells:
+            decision = self.run.gate.results(held)
+            if not decision.allowed:
+                skipped = CellSkipped(decision.reason, limit="limits.kept_bytes")
+                blocks.append(CodeBlock(cell, REPLResult("", f"\n{skipped}", {}, error=skipped)))
+                self.run.emit(LimitReached(depth=0, limit="records", message=decision.reason))
+                break
+            block = repl.explore(cell)
+            blocks.append(block)
+            result = block.result
+            kept = [cell, result.stdout, result.stderr, result.locals, result.files, dict(result.values)]
+            held += held_bytes(kept)
+            if repl.ended:
+                break
+        return blocks
 
     #: The reply that is next, where it was asked for already.
     said: str | None = None
@@ -372,7 +404,8 @@ class _Question:
             reply = self.ask("final_rewrite", messages, None)
             self.record("final_rewrite", messages, reply)
             said = without_thoughts(reply)
-            invented = _numbers(said) - _numbers(text) - _numbers(self.question)
+            known = _numbers(text) | _numbers(self.question)
+            invented = _numbers(said) - known - {each.lstrip("-") for each in known}
             if said and not invented:
                 return said, said, "rewrite", None
             why = "is empty" if not said else "has numbers that the result has not"
@@ -392,7 +425,12 @@ class _Question:
     def opened(self) -> SandboxREPL:
         """A new session with the table."""
         return SandboxREPL(
-            self.run.session(), self.table, self.rules(), running=self.run.running, run_cell=self.run.run_cell
+            self.run.session(),
+            self.table,
+            self.rules(),
+            running=self.run.running,
+            run_cell=self.run.run_cell,
+            violated=lambda message: self.run.emit(Violation(depth=0, rule="protocol", message=message)),
         )
 
     def close(self, repl: SandboxREPL) -> None:
@@ -470,10 +508,15 @@ def _framed(schema: AnswerSchema, said: str) -> tuple[Any, str | None]:
 
 
 def _numbers(text: str) -> set[str]:
-    """The numbers in a text, without commas and zeros that say nothing."""
-    found = set()
-    for match in _NUMBER.finditer(text):
-        whole, _, part = match[0].replace(",", "").partition(".")
-        part = part.rstrip("0")
-        found.add((whole.lstrip("0") or "0") + (f".{part}" if part else ""))
+    """The numbers in a text, in the digits of any script, without commas and zeros that say nothing.
+
+    A numeral that is no digit, such as a fraction or a Roman one, counts as itself. Words are no numbers.
+    """
+    found = {each for each in text if not each.isascii() and unicodedata.category(each) in ("Nl", "No")}
+    digits = "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)
+    for sign, whole, part, direction, power in _NUMBER.findall(digits):
+        value = whole.replace(",", "").lstrip("0") or "0"
+        value += f".{kept}" if (kept := part.rstrip("0")) else ""
+        value += f"e{direction.strip('+')}{kept}" if (kept := power.lstrip("0")) else ""
+        found.add(f"-{value}" if sign else value)
     return found

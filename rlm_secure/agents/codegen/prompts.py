@@ -30,6 +30,8 @@ class PromptMap:
         self._stages: dict[str, dict[str, str]] = own
         if isinstance(given, str | Path):
             given = toml.loads(Path(given).read_text(encoding="utf-8"))
+        if not isinstance(given, Mapping | None):
+            raise ValueError("prompts are a TOML file or a mapping of stages")  # noqa: TRY004
         for stage, texts in (given or {}).items():
             self._replace(stage, texts)
 

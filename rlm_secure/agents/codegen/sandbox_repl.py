@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,17 +11,37 @@ from typing import Any, Final
 from rlm_secure.agents.codegen.evidence import Evidence
 from rlm_secure.agents.codegen.readback import Reader
 from rlm_secure.agents.tables import Table
+from rlm_secure.agents.tables.cells import is_missing
 from rlm_secure.environments import REPL
-from rlm_secure.errors import CellError, SessionEnded, TableError, ValueNotPlain, ValueUnavailable
+from rlm_secure.errors import (
+    CellCrashed,
+    CellError,
+    ProtocolViolation,
+    Refused,
+    SessionEnded,
+    TableError,
+    ValueNotPlain,
+    ValueUnavailable,
+)
 from rlm_secure.inert import inert_for_model
 from rlm_secure.types import CodeBlock, CodeFinding, REPLResult
 
 #: Most characters of a result, and of an error that the model reads.
 RESULT_CHARACTERS: Final = 20_000
 _ERROR_CHARACTERS: Final = 4_000
-#: What is raised where there is no table, or none that could be read back.
-_UNREADABLE: Final = (CellError, TableError, ValueError, ValueUnavailable)
+#: What a request raises where the session does not do it: code used the session up, or broke out of it.
+_FAILED: Final = (CellError, SessionEnded, ProtocolViolation, Refused, KeyError)
+#: The same where something is read: there may be no table, or none that could be read back.
+_UNREADABLE: Final = (*_FAILED, TableError, ValueError, ValueUnavailable)
 _FRAME: Final = "import numpy as np\nimport pandas as pd\ndf = pd.DataFrame(columns)"
+#: Keeps the columns of `rlm_types` as they are: pandas would make floats of their integers, and not the same numbers.
+_EXACT: Final = (
+    "for rlm_name in rlm_types:\n    df[rlm_name] = pd.Series(columns[rlm_name], dtype=rlm_types[rlm_name])\n"
+    "del rlm_name, rlm_types"
+)
+#: Integers up to this one are the same number as a float; and the largest of the type Int64.
+_EXACT_INTEGER: Final = 2**53
+_LARGEST: Final = 2**63 - 1
 
 
 @dataclass
@@ -53,7 +73,8 @@ class SandboxREPL:
 
     Code has the table as `columns`, a dict of lists by name, and, where the policy gives pandas, as the DataFrame `df`,
     with `pd` and `np`. `rules` are those of REPL.check_code. `running(repl)` surrounds each request; `run_cell`,
-    instead of `repl.execute_code`, runs what a model wrote and returns its block.
+    instead of `repl.execute_code`, runs what a model wrote and returns its block. `violated(message)` hears of a
+    session that broke the protocol. Raises TableError for a table that the session cannot hold.
     """
 
     def __init__(
@@ -64,6 +85,7 @@ class SandboxREPL:
         *,
         running: Callable[[Any], AbstractContextManager[None]] = nullcontext,
         run_cell: Callable[[REPL, str], CodeBlock] | None = None,
+        violated: Callable[[str], object] | None = None,
     ) -> None:
         self.repl = repl
         self.table = table
@@ -75,15 +97,25 @@ class SandboxREPL:
         self.ended = False
         self._running = running
         self._run_cell = run_cell
+        self._violated = violated
         self._digests: dict[str, str] = {}
-        self._bind()
+        try:
+            self._bind()
+        except (CellError, SessionEnded, Refused) as failed:
+            raise TableError(f"the table cannot be put into a session: {failed}") from None
 
     # -- what callers use -----------------------------------------------------------------------------
 
     def validate(self, code: str) -> list[CodeFinding]:
-        """What is to be said against `code`; it is parsed in the session, and runs nothing."""
-        with self._running(self.repl):
-            return self.repl.check_code(code, self.rules)
+        """What is to be said against `code`; it is parsed in the session, and runs nothing.
+
+        A check that the session did not do is a finding. Raises what `running` raises.
+        """
+        try:
+            with self._running(self.repl):
+                return self.repl.check_code(code, self.rules)
+        except _FAILED as failed:
+            return [CodeFinding("language", f"the code cannot be checked: {self._lost(failed)}")]
 
     def execute(self, code: str) -> SandboxRun:
         """Run `code` on the table as it was given, and read its result, and its table, back.
@@ -91,7 +123,13 @@ class SandboxREPL:
         Never raises for what the code does. Raises what `running` raises, for a run that was stopped.
         """
         if not self.fresh:
-            self._bind()
+            try:
+                self._bind()
+            except (*_FAILED, TableError) as failed:
+                said = f"the session cannot be used any more: {self._lost(failed)}"
+                self.ended = True
+                result = REPLResult("", said, {}, error=CellCrashed(said, session_ended=True))
+                return SandboxRun(CodeBlock(code, result), error=said, reason="runtime_error")
         block = self.explore(code)
         error = block.result.error
         if error is not None:
@@ -101,9 +139,8 @@ class SandboxREPL:
             self._result(run)  # before the table: the text of a result can come from a method of the code
             if not run.reason:
                 self._edited(run) if self.rules["mode"] == "edit" else self._unchanged(run)
-        except (*_UNREADABLE, SessionEnded, KeyError) as failed:
-            run.error, run.reason = f"the result cannot be read: {inert_for_model(str(failed))}", "runtime_error"
-            self.ended = self.ended or not self.repl.session.alive
+        except _UNREADABLE as failed:
+            run.error, run.reason = f"the result cannot be read: {self._lost(failed)}", "runtime_error"
         return run
 
     def explore(self, code: str) -> CodeBlock:
@@ -118,15 +155,26 @@ class SandboxREPL:
         self.ended = error is not None and error.session_ended
         return block
 
+    def _lost(self, failed: Exception) -> str:
+        """What a request failed for, as the model reads it; notes whether the session ended by it."""
+        if isinstance(failed, ProtocolViolation) and self._violated is not None:
+            self._violated(str(failed))
+        self.ended = self.ended or not self.repl.session.alive
+        return inert_for_model(str(failed))
+
     # -- the table ------------------------------------------------------------------------------------
 
     def _bind(self) -> None:
-        """Bind the table anew, under its names and those that no cell can use."""
+        """Bind the table anew, under its names and those that no cell can use. Raises TableError, and _FAILED."""
         with self._running(self.repl):
             self.repl.set({"columns": self.table.to_dict()})
             self.repl.session.alias("<columns>", "columns")
             if self.frame:
                 self.repl.execute_code(_FRAME).check()
+                types = {name: _exact_type(column) for name, column in self.table.columns.items()}
+                if exact := {name: each for name, each in types.items() if each is not None}:
+                    self.repl.set({"rlm_types": exact})
+                    self.repl.execute_code(_EXACT).check()
                 self.repl.session.alias("<df>", "df")
                 if self.rules["mode"] == "edit":
                     self.repl.execute_code("rlm_base = df.copy()").check()
@@ -134,6 +182,8 @@ class SandboxREPL:
                     self.repl.execute_code("del rlm_base").check()
         names = ("columns", "df") if self.frame else ("columns",)
         self._digests = {name: self._digest(f"<{name}>") for name in names}
+        if not all(self._digests.values()):
+            raise TableError("the table has values that cannot be compared once they are in a session")
 
     def _digest(self, name: str) -> str:
         """The digest of what has this name in the session, "" for what is no plain data. Raises KeyError."""
@@ -153,7 +203,10 @@ class SandboxREPL:
                 self.repl.session.alias("rlm_table", "rlm_flat")
         limits = self.repl.policy.limits
         reader = Reader(self._peek, frame=frame, piece=max(limits.value_bytes // 16, 1), most=limits.kept_bytes)
-        return Table(reader.columns(self._name), limit_bytes=limits.kept_bytes)
+        columns = reader.columns(self._name)
+        if frame:
+            columns = {name: _integers(each, self.table.columns.get(name, ())) for name, each in columns.items()}
+        return Table(columns, limit_bytes=limits.kept_bytes)
 
     def _name(self, names: list[str]) -> None:
         with self._running(self.repl):
@@ -197,7 +250,8 @@ class SandboxREPL:
                 text = self.repl.read_text("rlm_text") if shown.error is None else None
             text = self.repl.read_text(name) if text is None else text
         if text is None:
-            run.error, run.reason = f"`{name}` has no text: str() of it fails; assign plain data", "runtime_error"
+            run.error = f"the code ran, and `{name}` has no text that can be read: make it a short text, number or list"
+            run.reason = "runtime_error"
             return
         if len(text) > RESULT_CHARACTERS:
             said = f"\n[cut: {len(text) - RESULT_CHARACTERS:,} more characters]"
@@ -208,6 +262,27 @@ class SandboxREPL:
 def has_pandas(policy: Any) -> bool:
     """Whether cells under this policy have pandas."""
     return "pandas" in policy.language.packages
+
+
+def _exact_type(column: Sequence[Any]) -> str | None:
+    """The type that keeps integers of which pandas would make floats that are not equal to them; None for others."""
+    kinds = set(map(type, column))
+    if int not in kinds or len(kinds) == 1:
+        return None
+    most = max(abs(each) for each in column if type(each) is int)
+    if most <= _EXACT_INTEGER:
+        return None
+    return "Int64" if most <= _LARGEST and kinds == {int, type(None)} else "object"
+
+
+def _integers(column: list[Any], before: Sequence[Any]) -> list[Any]:
+    """`column` with integers where pandas has floats because values were missing among the integers of `before`."""
+    given = [each for each in before if not is_missing(each)]
+    if len(given) == len(before) or set(map(type, given)) != {int}:
+        return column
+    if not all(type(each) is not float or each.is_integer() for each in column):
+        return column
+    return [int(each) if type(each) is float else each for each in column]
 
 
 def _told(result: REPLResult) -> str:

@@ -24,18 +24,25 @@ def frames(names: Sequence[str]) -> dict[type, Callable[[Any], Parts]]:
     axes = _with_subclasses(pd.Index)
     arrays = {np.ndarray} | _with_subclasses(pd.api.extensions.ExtensionArray)
 
-    def axis(index: Any) -> tuple[Any, list[Any]]:
+    def axis(index: Any) -> Parts:
         kind = type(index)
         if kind not in axes:
-            return ["index"], [index]  # it is no plain data, and refused as that
+            yield ["index"], [index]  # it is no plain data, and refused as that
+            return
         labels = [*index.names]
-        return ["index", kind.__name__, str(index.dtype), labels], kind.tolist(index)
+        yield ["index", kind.__name__, str(index.dtype), labels], kind.tolist(index)
+        yield from categories(index.dtype)
+
+    def categories(dtype: Any) -> Parts:
+        if type(dtype) is pd.CategoricalDtype:
+            yield "ordered", [dtype.ordered]
+            yield from axis(dtype.categories)
 
     def parts(frame: Any) -> Parts:
         inner = frame._mgr
         columns, rows = inner.axes
-        yield axis(columns)
-        yield axis(rows)
+        yield from axis(columns)
+        yield from axis(rows)
         yield "attrs", [dict(frame.attrs)] if type(frame.attrs) is dict else [frame.attrs]
         for at in range(len(columns)):
             values = inner.iget_values(at)
@@ -46,6 +53,7 @@ def frames(names: Sequence[str]) -> dict[type, Callable[[Any], Parts]]:
                 yield ["column", str(values.dtype)], np.asarray(values.view("i8")).tolist()
             else:
                 yield ["column", str(values.dtype)], kind.tolist(values)
+                yield from categories(values.dtype)
 
     return {pd.DataFrame: parts}
 
