@@ -73,13 +73,17 @@ IN_ARENA: dict[str, tuple[str, ...]] = {
 #: So many tests may need a second run, when nothing else runs, before the whole is taken for broken.
 MOST_RERUNS = 3
 #: Directories that last long as well.
-LONG = ("tests/crawler", "tests/rlm", "tests/environments", "tests", "tests/broker", "tests/clouds", "tests/attacks", "tests/cli")
+LONG = (
+    "tests/crawler", "tests/cli", "tests/agents", "tests/rlm", "tests/environments", "tests", "tests/broker", "tests/clouds",
+    "tests/attacks",
+)  # fmt: skip
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
 #: Parts that run what tests/trusted.py lists, with files of theirs: `--coverage` measures which branches of it.
 MEASURED = (
     "tests",
+    "tests/agents",
     "tests/arena",
     "tests/attacks",
     "tests/broker",
