@@ -6,7 +6,7 @@ that cells import most are imported before the first fork, which saves the time 
 
 With "files": {name: text} each cell is in a new folder of its own with those files, and its result has a third part:
 {name: bytes as Base64} of the files that it wrote, and a fourth: its stderr. "imports" names further modules to import
-before the first fork.
+before the first fork, "absent" those that it is not to find.
 """
 
 from __future__ import annotations
@@ -108,6 +108,8 @@ def main() -> None:
     os.environ["TZ"] = "UTC"  # as a session has it
     time.tzset()
     given = json.load(sys.stdin)
+    for name in given.get("absent", ()):
+        sys.modules[name] = None  # type: ignore[assignment]
     for name in given.get("imports", ()):
         importlib.import_module(name)
     results = {name: forked(source, given["context"], given.get("files")) for name, source in given["cells"].items()}

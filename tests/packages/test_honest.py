@@ -51,6 +51,7 @@ class Outcome(NamedTuple):
 def expected() -> dict[str, Outcome]:
     given = {
         "context": CONTEXT, "cells": CELLS, "files": FILES, "imports": ["numpy", "pandas", "matplotlib.pyplot"],
+        "absent": ["pyarrow", "openpyxl"],  # which sessions do not have
     }  # fmt: skip
     command = [sys.executable, "-I", str(CORPUS / "plain.py")]
     with Scratch() as folder:
