@@ -210,6 +210,14 @@ def test_a_forbidden_call_may_be_that_of_re() -> None:
         "df = df\ndf['x'] = 1",
         "df += 1\ndf['x'] = 1",
         "d = df\nd += 1\nd['x'] = 1",
+        "d = df\nd.loc[d.x > 1, 'x'] = 1",
+        "d = df\ne = d\ne.dropna(inplace=True)",
+        "rows = columns['a']\nrows[-1] = 1",
+        "rows = columns['a']\nrows[n - 1] = 1",
+        "rows = columns['a']\nrows[1:] = []",
+        "rows = columns['a']\nfor i in range(3): rows[i] = 1",
+        "rows = columns['a']\nmore = rows\ndel more[0]",
+        "rows = columns.get('a')\nrows.sort()",
     ],
 )
 def test_changes_of_a_table_in_place_are_found(code: str) -> None:
@@ -244,6 +252,14 @@ def test_changes_of_a_table_in_place_are_found(code: str) -> None:
         "append(1)",
         "del df",
         "df['x']: int",
+        "t = df.T\nt['x'] = 1",
+        "kinds = df.dtypes\nkinds['x'] = 1",
+        "names = df.columns\nmore = names.insert(0, 'x')",
+        "index = df.index\nboth = index.append(other)",
+        "s = df.x\ns.fillna(0, inplace=True)\ns[0] = 1",
+        "s = df['x']\ns[s.isna()] = 0\ns[mask] = 0\ns['a'] = 1",
+        "s = df['x']\ns.index = df['y']\ns.loc['a'] = 1\ns.dt.tz = 1",
+        "s = df['x']\ns.fillna(0, inplace=True)\ns.update(other)\ns.sort(inplace=True)\ns.head().iloc[0] = 1",
         "def f(df):\n    df['x'] = 1",
         "f = lambda df: df.pop('a')",
         "[df.pop() for df in a]",
@@ -267,6 +283,19 @@ def test_what_leaves_a_table_as_it_is_is_left_alone(code: str) -> None:
         "def f(table):\n    table['x'] = 1\nf(df)",
         "d = df[df.x > 1]\nd['x'] = 1",
         "rows = columns[name]\nrows += [1]",
+        "a, b = columns['a'], columns['b']\na[0], b[0] = b[0], a[0]",
+        "(a, [b, *c]) = columns.values()\nc[0].append(1)",
+        "cells = [columns['a'], 1]\nfor each in cells: each[0] = 1",
+        "cells = {'k': columns['a']}\ncells['k'][0] = 1",
+        "cells = columns if a else b\ncells['k'][0] = 1",
+        "cells = [columns[name] for name in b]\ncells[0].sort()",
+        "cells = {name: values for name, values in columns.items()}\ncells['a'].sort()",
+        "for values in (v for v in columns.values()): values.pop()",
+        "for i, (name, values) in enumerate(columns.items()): values.pop()",
+        "for values in list(columns.values()): values.pop()",
+        "for values, new in zip(columns.values(), row): values.append(new)",
+        "[values.pop() for _, values in sorted(columns.items())]",
+        "s = df['x']\ns.index = df['y']",
     ],
 )
 def test_an_edit_is_whatever_may_change_or_rebind_the_table(code: str) -> None:
@@ -276,6 +305,8 @@ def test_an_edit_is_whatever_may_change_or_rebind_the_table(code: str) -> None:
 @pytest.mark.parametrize(
     "code",
     ["result = len(df)", "d = df.copy()\nd['x'] = 1", "other = {}\nother['x'] = 1", "def f():\n    df = 1\nf()"]
+    + ["d = dict(other)\nd['x'] = 1", "d = f(df)\nd['x'] = 1"]
+    + [f"a = [df, {'b, ' * 100}]\na[0]['x'] = 1"]
     + [f"def f({', '.join(f'a{n}' for n in range(100))}):\n    a1['x'] = 1\nf(df)"],
 )
 def test_an_edit_that_changes_nothing_is_found(code: str) -> None:
@@ -309,6 +340,13 @@ def test_an_edit_that_changes_nothing_is_found(code: str) -> None:
         "df.groupby('a')['b'].sum()['x']",
         "counts = df.x.value_counts()\ncounts['a']",
         "counts = df.x.value_counts()\nmore = counts\nmore['a']",
+        "a = 'x'\ncounts = df.x.value_counts()\ncounts[a]",
+        "prices = {a: b for a, b in zip(c, d)}\nprices['a']",
+        "prices = {}\nfor a, b in zip(c, d): prices[a] = b\nprices['a']",
+        "mask = df['open']\ndf[mask]",
+        "mask = df.open\ndf[mask]",
+        "s = df['x']\ns.index = df['y']\ns['a']",
+        "set(a).intersection(b)",
         "df.loc['a']",
         "df.loc['a', 'b']",
         "df.at[0, 'a']",
@@ -329,6 +367,10 @@ def test_whatever_selects_is_a_condition(code: str) -> None:
         "g = df.groupby('a')\ng['b']",
         "counts = df.x.value_counts()\ncounts = 1\ncounts['a']",
         "counts[a]",
+        "prices = {'a': 1}\nprices['a']",
+        "columns[name]",
+        "for name in columns: columns[name]",
+        "name = df\ncolumns[name]",
         "-a + b",
         "[a for a in b]",
         "f(1)['a']",

@@ -6,7 +6,9 @@ afterwards. A false finding costs a whole reply of a model, so whatever is in do
 
 The walk is iterative and goes through the text in its order, so that what a name means is known where it is used. A
 table is also what a plain assignment took from one (`rows = columns["a"]`); it is none where a copy was made
-(`.copy()`, `list(...)`, `df[df.x > 1]`), and no longer one where its name was bound to something else.
+(`.copy()`, `list(...)`, `df[df.x > 1]`), and no longer one where its name was bound to something else. What is
+assigned from a part of a DataFrame is a copy of it (pandas 3), and from a part of a dict the list itself: a name of a
+part is changed by what lists have alone. A text that edits has more tables, as there the doubt is whether it does.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ _MOST_ALIASES = 100
 _words = names.words
 #: Methods that change their object in place.
 _MUTATORS = _words("insert pop update append extend remove clear sort reverse setdefault popitem")
+#: Those that lists have.
+_LIST_MUTATORS = _words("insert pop append extend remove clear sort reverse")
 #: Attributes of a table whose objects never change: what is called on them gives another one.
 _IMMUTABLE = _words("columns index axes")
 #: Attributes whose subscripts are copies, as far as one can say.
@@ -42,7 +46,7 @@ _SELECTORS = _words("loc iloc")
 #: Methods that select by a condition, or look a value up.
 _CONDITIONS = _words(
     "query isin where mask filter contains startswith endswith match fullmatch search findall between isna isnull "
-    "notna notnull eq ne lt le gt ge dropna get get_group xs"
+    "notna notnull eq ne lt le gt ge dropna get get_group get_loc xs compress intersection difference"
 )
 #: Methods that do so if they are given something.
 _LOOKUPS = _words("count index")
@@ -50,6 +54,8 @@ _LOOKUPS = _words("count index")
 _GROUPINGS = _words(
     "groupby value_counts Counter pivot pivot_table crosstab set_index to_dict defaultdict dict unstack stack"
 )
+#: Calls whose results hold what they are given.
+_CARRIERS = _words("enumerate zip list tuple dict sorted reversed iter map filter")
 #: Its last word is forbidden by default, and it makes no code.
 _HARMLESS = "re.compile"
 
@@ -139,6 +145,7 @@ class _Reader:
         self._called: set[str] = set()
         self._stored: set[str] = set()  # names that anything binds
         self._mentioned: dict[str, int] = {}  # forbidden names that are passed on -> the first line
+        self._pieces: set[str] = set()  # names of tables that are parts of one
         self._keys: set[str] = set()  # names that are keys of a table, and no condition
         self._groups: set[str] = set()  # names of results that have values as keys
         self._condition = self._changed = False
@@ -224,6 +231,7 @@ class _Reader:
             return
         self._stored.add(name)
         self._keys.discard(name)
+        self._pieces.discard(name)
         self._groups.discard(name)
         scope.tables.discard(name)
         if deleted or not counts:
@@ -280,15 +288,8 @@ class _Reader:
         self._into(node, scope, "decorator_list", "bases", "keywords")
 
     def _comprehension(self, node: Any, scope: _Scope) -> None:
-        targets: set[str] = set()
-        waiting: list[ast.expr] = [each.target for each in node.generators]
-        while waiting:
-            target = waiting.pop()
-            if isinstance(target, ast.Name):
-                targets.add(target.id)
-            elif isinstance(target, ast.Tuple | ast.List):
-                waiting += target.elts
-        inner = self._inner(_COMPREHENSION, scope, frozenset(targets))
+        targets = frozenset(_bound([each.target for each in node.generators]))
+        inner = self._inner(_COMPREHENSION, scope, targets)
         fields = ("key", "value") if isinstance(node, ast.DictComp) else ("elt",)
         self._into(node, inner, *fields)
         self._into(node, inner, "generators")
@@ -302,9 +303,8 @@ class _Reader:
 
     def _loop(self, node: Any, scope: _Scope, *fields: str) -> None:
         """Visit a loop: its iterable, its targets, and the `fields` in it."""
-        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
-        bound = [each.id for each in targets if isinstance(each, ast.Name)]
-        alias = self._rules.edits and self._is_table(node.iter, scope)
+        bound = _bound([node.target])
+        alias = self._rules.edits and self._holds_table(node.iter, scope)
 
         def known() -> None:
             self._keys.update(bound)
@@ -330,10 +330,17 @@ class _Reader:
         self._assigned(node, [node.target], node.value, scope, "target")
 
     def _assigned(self, node: ast.AST, targets: list[Any], value: ast.expr, scope: _Scope, *fields: str) -> None:
-        bound = [each.id for each in targets if isinstance(each, ast.Name)]
-        alias, group = self._is_table(value, scope), self._is_group(value)
+        if self._rules.edits:
+            bound, alias = _bound(targets), self._holds_table(value, scope)
+        else:
+            bound = [each.id for each in targets if isinstance(each, ast.Name)]
+            alias = not isinstance(value, ast.Attribute) and self._is_table(value, scope)
+        piece = self._is_piece(value) or (not isinstance(value, ast.Name) and self._is_table(value, scope))
+        group = self._is_group(value)
 
         def known() -> None:
+            if piece:
+                self._pieces.update(bound)
             if alias:
                 self._alias(bound, scope)
             elif isinstance(value, ast.Constant):
@@ -360,6 +367,31 @@ class _Reader:
 
     # Tables
 
+    def _holds_table(self, node: ast.expr, scope: _Scope) -> bool:
+        """Whether a table can be reached by `node`, as by a list or an iterator of its parts."""
+        waiting: list[ast.expr | None] = [node]
+        for _ in range(_MOST_LINKS):
+            if not waiting:
+                return False
+            node = waiting.pop() or node
+            if self._is_table(node, scope):
+                return True
+            if isinstance(node, ast.Tuple | ast.List | ast.Set):
+                waiting += node.elts
+            elif isinstance(node, ast.Dict):
+                waiting += node.values
+            elif isinstance(node, ast.Starred):
+                waiting.append(node.value)
+            elif isinstance(node, ast.IfExp):
+                waiting += node.body, node.orelse
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CARRIERS:
+                waiting += node.args
+            elif isinstance(node, ast.ListComp | ast.GeneratorExp):
+                waiting += node.elt, *(each.iter for each in node.generators)
+            elif isinstance(node, ast.DictComp):
+                waiting += node.value, *(each.iter for each in node.generators)
+        return False
+
     def _change(self, node: ast.expr | ast.stmt) -> None:
         """Note that `node` changes a table in place."""
         self._changed = True
@@ -368,22 +400,27 @@ class _Reader:
             self._add("read_mutation", node.lineno, said)
 
     def _attribute(self, node: ast.Attribute, scope: _Scope) -> None:
-        if not isinstance(node.ctx, ast.Load) and self._is_table(node.value, scope):
-            self._change(node)
+        if not isinstance(node.ctx, ast.Load):
+            if self._is_table(node.value, scope) and not self._is_part(node.value):
+                self._change(node)
+            if node.attr == "index" and isinstance(node.value, ast.Name):
+                self._groups.add(node.value.id)
         self._into(node, scope)
 
     def _subscript(self, node: ast.Subscript, scope: _Scope) -> None:
         held, at = node.value, node.slice
         if not isinstance(node.ctx, ast.Load):
-            if self._is_table(held, scope):
+            listed = isinstance(held, ast.Name) and self._is_place(at)
+            if self._is_table(held, scope) and (listed or not self._is_part(held)):
                 self._change(node)
         elif isinstance(held, ast.Attribute) and held.attr in ("loc", "at"):
             first = at.elts[0] if isinstance(at, ast.Tuple) and at.elts else at
             self._condition = self._condition or not isinstance(first, ast.Slice)
-        elif isinstance(at, ast.Constant):
+        elif self._is_key(at):
             grouped = held.id in self._groups if isinstance(held, ast.Name) else self._is_group(held)
             self._condition = self._condition or grouped
-        if isinstance(at, ast.Subscript | ast.Attribute) and self._is_table(at, scope):
+        mask = isinstance(at, ast.Subscript | ast.Attribute) or self._is_piece(at)
+        if mask and (self._is_table(at, scope) or self._is_piece(at)):
             self._condition = True  # df[df["open"]]
         self._into(node, scope)
 
@@ -413,6 +450,26 @@ class _Reader:
             node = node.operand
         return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in self._keys)
 
+    def _is_place(self, node: ast.expr) -> bool:
+        """Whether a subscript may be one of a list."""
+        text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        return isinstance(node, ast.Slice | ast.BinOp) or (self._is_key(node) and not text)
+
+    def _is_piece(self, node: ast.expr) -> bool:
+        """Whether `node` is a name of a part of a table."""
+        return isinstance(node, ast.Name) and node.id in self._pieces
+
+    def _is_part(self, node: ast.expr) -> bool:
+        """Whether `node` begins with such a name, in a text that reads."""
+        for _ in range(_MOST_LINKS):
+            if isinstance(node, ast.Attribute | ast.Subscript):
+                node = node.value
+            elif isinstance(node, ast.Call):
+                node = node.func
+            else:
+                break
+        return not self._rules.edits and self._is_piece(node)
+
     def _is_group(self, node: ast.expr) -> bool:
         """Whether `node` is the result of a call that gives values of the table as keys."""
         outermost = ""
@@ -426,7 +483,8 @@ class _Reader:
                     return outermost != "groupby"  # df.groupby("a")["b"] is a choice of columns
                 node = node.func
             else:
-                return isinstance(node, ast.Name) and node.id in self._groups and outermost == ""
+                made = isinstance(node, ast.DictComp) or (isinstance(node, ast.Dict) and not node.keys)
+                return (made or (isinstance(node, ast.Name) and node.id in self._groups)) and outermost == ""
         return False
 
     # Calls
@@ -440,8 +498,10 @@ class _Reader:
         if isinstance(function, ast.Attribute):
             held = function.value
             frozen = isinstance(held, ast.Attribute) and held.attr in _IMMUTABLE
-            changes = (called in _MUTATORS and not frozen) or any(map(_in_place, node.keywords))
-            if changes and self._is_table(held, scope):
+            placed = any(map(_in_place, node.keywords))
+            changes = (called in _MUTATORS and not frozen) or placed
+            listed = isinstance(held, ast.Name) and called in _LIST_MUTATORS and not placed
+            if changes and self._is_table(held, scope) and (listed or not self._is_part(held)):
                 self._change(node)
         held_back = () if isinstance(function, ast.Name) else ("func",)  # a name that is called is not passed on
         self._into(node, scope, *held_back, "args", "keywords")
@@ -467,6 +527,21 @@ class _Reader:
         if isinstance(node.op, ast.BitAnd | ast.BitOr | ast.Not | ast.Invert):
             self._condition = True
         self._into(node, scope)
+
+
+def _bound(targets: list[ast.expr]) -> list[str]:
+    """The names that an assignment to `targets` binds."""
+    found: list[str] = []
+    waiting = [*targets]
+    while waiting:
+        target = waiting.pop()
+        if isinstance(target, ast.Name):
+            found.append(target.id)
+        elif isinstance(target, ast.Tuple | ast.List):
+            waiting += target.elts
+        elif isinstance(target, ast.Starred):
+            waiting.append(target.value)
+    return found
 
 
 def _called(node: ast.Call) -> str:
