@@ -15,6 +15,7 @@ from rlm_secure.clients.prices import Prices
 from rlm_secure.clients.tool_calls import ToolSpec
 from rlm_secure.clients.windows import Windows
 from rlm_secure.environments import REPL, AuditSink, get_environment
+from rlm_secure.environments.registry import get_environment_class
 from rlm_secure.errors import (
     CallRefused,
     CancellationError,
@@ -70,7 +71,8 @@ class Agent:
     - `logger` gets every turn, `on_event` every event, `audit` (an AuditLog) every session, refusal and violation.
     - `prices`, `windows`: see RLM.
 
-    Reusable and thread-safe: each run has a tree, a ledger and sessions of its own. Raises PolicyError.
+    Reusable and thread-safe: each run has a tree, a ledger and sessions of its own. Raises PolicyError,
+    ValueError for an environment that is not known, and MissingExtra for one that is not installed.
     """
 
     #: What its log calls it.
@@ -99,6 +101,7 @@ class Agent:
         self.backend = backend
         self.backend_kwargs = with_sampling(backend_kwargs, sampling_args)
         self.environment_type = environment
+        get_environment_class(environment)  # before a model is asked and paid
         self.environment_kwargs = dict(environment_kwargs or {})
         self.policy = load_policy(policy)
         self.max_budget, self.max_tokens, self.max_timeout = max_budget, max_tokens, max_timeout

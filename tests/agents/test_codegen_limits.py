@@ -317,3 +317,27 @@ def test_many_long_texts_are_read_in_parts() -> None:
     done = ask(fence("columns['a'][0] = 'new'\nresult = 1"), rows=rows, mode="edit")
     assert done.table is not None and done.table.columns["b"] == tuple(rows["b"])
     assert done.diff is not None and done.diff.to_dict()["cells_changed"] == 1
+
+
+# -- what a model is told of modules, and what is refused before it is asked ---------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["strict", "data"])
+def test_common_modules_are_there_without_an_import(policy: str) -> None:
+    told: list[str] = []
+
+    def first(messages: Any) -> str:
+        told.append(messages[0]["content"])
+        return fence("result = [statistics.mean(columns['sales']), collections.Counter(columns['region']).most_common(1)[0][0]]")
+
+    assert ask(first, policy=policy).result == [7, "North"]
+    assert "`import` finds" not in told[0] and "`statistics`" in told[0] and "Write no import statement;" in told[0]
+
+
+def test_an_environment_or_a_question_that_is_none_is_refused_before_a_model_is_asked() -> None:
+    asked: list[Any] = []
+    with pytest.raises(ValueError, match="unknown environment 'nope'"):
+        CodegenPipeline("scripted", {"turns": asked.append}, "nope")
+    with pytest.raises(ValueError, match="the question is empty"):
+        CodegenPipeline("scripted", {"turns": asked.append}).run(ROWS, " \n")
+    assert asked == []

@@ -17,7 +17,7 @@ from rlm_secure.agents.agent import Agent, AgentRun
 from rlm_secure.agents.codegen.evidence import Evidence
 from rlm_secure.agents.codegen.gateway import JSONGateway
 from rlm_secure.agents.codegen.prompts import PromptMap
-from rlm_secure.agents.codegen.sandbox_repl import SandboxREPL, SandboxRun, data, has_pandas
+from rlm_secure.agents.codegen.sandbox_repl import SandboxREPL, SandboxRun, data, has_pandas, modules_of
 from rlm_secure.agents.codegen.slots import Slots, filled
 from rlm_secure.agents.replies import code_of, first_json, without_thoughts
 from rlm_secure.agents.tables import Table, TableDiff, diff
@@ -201,6 +201,8 @@ class CodegenPipeline(Agent):
     ) -> Callable[[AgentRun], CodegenCompletion[Any]]:
         if mode not in ("auto", "read", "edit"):
             raise ValueError(f"mode is {mode!r}; it is 'auto', 'read' or 'edit'")
+        if not question.strip():
+            raise ValueError("the question is empty; say what you want to know of the table")
         if mode == "edit":
             Gate(self.policy).edits().require()
         limit = self.policy.limits.context_bytes
@@ -233,7 +235,8 @@ class _Question:
         if self.agent.slots:
             self.slots = filled(self.table.names, lambda stage, schema: self.json_stage(stage, schema)[0])
         frame = has_pandas(self.run.policy)
-        session = describe_session(self.run.policy, models=False).strip()
+        imports = self.run.policy.guardrails.imports
+        session = describe_session(self.run.policy, models=False, imports=imports).strip()
         self.values |= {
             "environment": f"{_DATAFRAME if frame else _COLUMNS}\n{session}",
             "rules": self.rules_text(),
@@ -458,7 +461,9 @@ class _Question:
             if self.mode == "edit"
             else f"The question only reads: never change {table} or `columns`, work on copies."
         )
-        imports = "" if self.run.policy.guardrails.imports else " Write no import statement."
+        modules = ", ".join(f"`{each}`" for each in modules_of(self.run.policy))
+        there = f"; {modules} are there without one" if modules else ""
+        imports = "" if self.run.policy.guardrails.imports else f" Write no import statement{there}."
         return f"Assign the answer to the variable `{RESULT}` at the top level.{imports} {change}"
 
     def ask(self, stage: str, messages: Sequence[dict[str, Any]], reason: str | None) -> str:

@@ -24,6 +24,7 @@ from rlm_secure.errors import (
     ValueUnavailable,
 )
 from rlm_secure.inert import inert_for_model
+from rlm_secure.policy import Policy
 from rlm_secure.types import CodeBlock, CodeFinding, REPLResult
 
 #: Most characters of a result, and of an error that the model reads.
@@ -34,6 +35,11 @@ _FAILED: Final = (CellError, SessionEnded, ProtocolViolation, Refused, KeyError)
 #: The same where something is read: there may be no table, or none that could be read back.
 _UNREADABLE: Final = (*_FAILED, TableError, ValueError, ValueUnavailable)
 _FRAME: Final = "import numpy as np\nimport pandas as pd\ndf = pd.DataFrame(columns)"
+#: What code about a table needs most. A session whose code may import nothing has those that its policy allows.
+_MODULES: Final = (
+    "bisect", "collections", "datetime", "decimal", "fractions", "functools", "heapq", "itertools", "json", "math",
+    "operator", "re", "statistics", "string",
+)  # fmt: skip
 #: Keeps the columns of `rlm_types` as they are: pandas would make floats of their integers, and not the same numbers.
 _EXACT: Final = (
     "for rlm_name in rlm_types:\n    df[rlm_name] = pd.Series(columns[rlm_name], dtype=rlm_types[rlm_name])\n"
@@ -72,9 +78,10 @@ class SandboxREPL:
     """A session of `repl`, which returns values, with `table` bound in it; its variables stay from run to run.
 
     Code has the table as `columns`, a dict of lists by name, and, where the policy gives pandas, as the DataFrame `df`,
-    with `pd` and `np`. `rules` are those of REPL.check_code. `running(repl)` surrounds each request; `run_cell`,
-    instead of `repl.execute_code`, runs what a model wrote and returns its block. `violated(message)` hears of a
-    session that broke the protocol. Raises TableError for a table that the session cannot hold.
+    with `pd` and `np`; where the policy's guardrails allow no imports, common modules are there. `rules` are those of
+    REPL.check_code. `running(repl)` surrounds each request; `run_cell`, instead of `repl.execute_code`, runs what a
+    model wrote and returns its block. `violated(message)` hears of a session that broke the protocol. Raises TableError
+    for a table that the session cannot hold.
     """
 
     def __init__(
@@ -169,6 +176,8 @@ class SandboxREPL:
         with self._running(self.repl):
             self.repl.set({"columns": self.table.to_dict()})
             self.repl.session.alias("<columns>", "columns")
+            if modules := modules_of(self.repl.policy):
+                self.repl.execute_code(f"import {', '.join(modules)}").check()
             if self.frame:
                 self.repl.execute_code(_FRAME).check()
                 types = {name: _exact_type(column) for name, column in self.table.columns.items()}
@@ -259,7 +268,12 @@ class SandboxREPL:
         run.result_text = text
 
 
-def has_pandas(policy: Any) -> bool:
+def modules_of(policy: Policy) -> tuple[str, ...]:
+    """The modules that code finds without an import statement, where it may have none."""
+    return () if policy.guardrails.imports else tuple(each for each in _MODULES if each in policy.language.modules)
+
+
+def has_pandas(policy: Policy) -> bool:
     """Whether cells under this policy have pandas."""
     return "pandas" in policy.language.packages
 

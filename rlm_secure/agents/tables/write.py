@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import importlib.util
 import io
 import json
@@ -77,6 +78,8 @@ def check(path: str | os.PathLike[str]) -> None:
     _kind(path)
     try:
         with files.parent(path) as (folder, last), contextlib.suppress(FileNotFoundError):
+            if not os.access(".", os.W_OK, dir_fd=folder):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             os.stat(last, dir_fd=folder, follow_symlinks=False)
             raise TableError(f"{name} exists; name another file, or delete it first")
     except TableError:

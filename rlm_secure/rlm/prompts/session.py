@@ -8,16 +8,22 @@ from rlm_secure.policy import Policy
 
 
 def describe_session(
-    policy: Policy, *, cell_seconds: float | None = None, files: Iterable[str] = (), models: bool = True
+    policy: Policy,
+    *,
+    cell_seconds: float | None = None,
+    files: Iterable[str] = (),
+    models: bool = True,
+    imports: bool = True,
 ) -> str:
     """What `policy` lets a cell do, as a section of the system prompt.
 
     `cell_seconds` is a cell's limit of wall-clock time if the run lowers the policy's; `files` are the names of those
-    that the caller gave. `models`: whether cells may call models.
+    that the caller gave. `models` and `imports`: whether cells may call models, and have import statements.
     """
     language, limits, lm = policy.language, policy.limits, policy.lm
     seconds = limits.cell_seconds if cell_seconds is None else min(cell_seconds, limits.cell_seconds)
     modules = f"{_names(language.modules)} and nothing else" if language.modules else "no modules"
+    found = f"`import` finds {modules}. " if imports else ""
     waiting = " (waiting for a model does not count)" if limits.exclude_host_time else ""
     named = (
         f"`model` may name {_names(lm.models)}; without it the run's own model answers."
@@ -30,7 +36,7 @@ def describe_session(
     return f"""
 # The sandbox
 
-- `import` finds {modules}. There is no `open`, `eval`, `exec` or `input`, and there are \
+- {found}There is no `open`, `eval`, `exec` or `input`, and there are \
 {absent if limits.files else f"no files, {absent}"}.{_files(policy, files) if limits.files else ""}
 - Names that lead into Python's own workings, such as `__globals__` or `__subclasses__`, are refused. The error names \
 the rule and says what to write instead.
