@@ -47,6 +47,8 @@ def test_the_wheel_carries_package_policies_and_attacks_only(wheel: Path) -> Non
         "rlm_secure/py.typed",
         "rlm_secure/_data/policies/strict.toml",
         "rlm_secure/guest/kernel/seal.py",
+        "rlm_secure/agents/tables/child.py",
+        "rlm_secure/agents/codegen/prompts.toml",
     } <= names
 
 
@@ -85,6 +87,13 @@ def test_the_installed_package_works_away_from_the_checkout(wheel: Path, tmp_pat
         "    assert str(path).startswith(sys.argv[1]), path\n"
         "with rlm_secure.Sandbox(policy='strict', context='abc') as sandbox:\n"
         "    print(sandbox.run('print(len(context))').check().stdout, end='')\n"
+        "from rlm_secure.agents.tables import Table, write\n"
+        "table = Table({'a': [1, 2], 'b': ['x', None]})\n"
+        "import pyarrow.parquet\n"
+        "pyarrow.parquet.write_table(pyarrow.table(table.to_dict()), 'a.parquet')\n"
+        "for name in ('a.csv', 'a.xlsx'):\n"
+        "    write(table, name)\n"
+        "print([Table.read(name) == table for name in ('a.csv', 'a.xlsx', 'a.parquet')])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(target)],
@@ -94,4 +103,4 @@ def test_the_installed_package_works_away_from_the_checkout(wheel: Path, tmp_pat
         text=True,
         timeout=60,
     )
-    assert (done.stderr, done.stdout) == ("", "3\n")
+    assert (done.stderr, done.stdout) == ("", "3\n[True, True, True]\n")

@@ -100,10 +100,15 @@ def test_scalars_of_numpy_and_subclasses_become_what_they_stand_for() -> None:
     class Number(int):
         pass
 
-    given_ = [numpy.int64(3), numpy.float64(1.5), numpy.str_("x"), numpy.bool_(True), Text("y"), Number(4), pandas.NaT, pandas.NA, pandas.Timestamp(MOMENT), pandas.Timedelta(1, "s")]
+    class Real(float):
+        pass
+
+    given_ = [numpy.int64(3), numpy.float64(1.5), numpy.str_("x"), numpy.bool_(True), Text("y"), Number(4), pandas.NaT, pandas.NA, pandas.Timestamp(MOMENT), pandas.Timedelta(1, "s"), Real(0.5)]
     column = Table({"a": given_}).columns["a"]
-    assert column == (3, 1.5, "x", True, "y", 4, None, None, MOMENT, datetime.timedelta(seconds=1))
+    assert column == (3, 1.5, "x", True, "y", 4, None, None, MOMENT, datetime.timedelta(seconds=1), 0.5)
     assert {type(cell) for cell in column} <= cells.KINDS
+    with pytest.raises(TableError, match="a Period is no value of a table"):
+        Table({"a": [pandas.Period("2024-01")]})
 
 
 def test_names_are_texts_and_each_is_there_once() -> None:

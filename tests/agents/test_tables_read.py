@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import io
 import os
+import re
 import resource
 import signal
 import socket
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.agents.tables import Table, cells
+from rlm_secure.agents.tables import Table, cells, write
 from rlm_secure.agents.tables import read as read_table
 from rlm_secure.environments.seccomp import assemble
 from rlm_secure.errors import MissingExtra, TableError
@@ -281,6 +282,123 @@ def test_a_zip_bomb_is_refused_before_it_expands(tmp_path: Path) -> None:
     assert "20,000 parts" in refused(path)
 
 
+MAIN = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def styled(path: Path, numbers: bytes, formats: bytes) -> Path:
+    """A copy of a workbook with those formats of numbers and of cells."""
+    rest = b"<fonts><font/></fonts><fills><fill><patternFill/></fill></fills><borders><border/></borders><cellStyleXfs><xf/></cellStyleXfs>"
+    xml = b"<styleSheet xmlns='%s'><numFmts>%s</numFmts>%s<cellXfs>%s</cellXfs></styleSheet>" % (MAIN, numbers, rest, formats)
+    return changed(path, "xl/styles.xml", lambda _: xml)
+
+
+def test_formats_that_openpyxl_would_take_hours_for_are_refused(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", ["a"], [1])
+    for length, size in ((200_000, 1), (256, 1), (1, 200_001)):
+        format_ = b"<numFmt numFmtId='200' formatCode='" + b"[" * length + b"'/>"
+        assert "a format of more than 255 characters, or more than 200,000 styles" in refused(styled(path, format_, b"<xf numFmtId='200'/>" * size))
+    assert read_table(styled(path, format_, b"<xf numFmtId='200'/>")).to_dict() == {"a": [1]}  # without a style of a name, which openpyxl warns of
+
+
+def test_what_no_cell_needs_is_not_parsed(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", ["a"], [1])
+    names = b"<definedNames><definedName name='_xlnm.Print_Titles' localSheetId='0'>'" + b"a" * 100_000 + b"</definedName></definedNames><calcPr"
+    slow = changed(path, "xl/workbook.xml", lambda xml: xml.replace(b"<definedNames/>", b"").replace(b"<definedNames />", b"").replace(b"<calcPr", names))
+    assert Table.read(slow, seconds=20).to_dict() == {"a": [1]}
+    wrong = b"</sheetData><dataValidations count='1'><dataValidation type='none such' sqref='A1'/></dataValidations>"
+    for part, change in (
+        ("xl/worksheets/sheet1.xml", lambda xml: xml.replace(b"</sheetData>", wrong)),
+        ("xl/worksheets/sheet1.xml", lambda xml: xml.replace(b'ref="A1:A2"', b'ref="A1:XFD1048576"')),
+        ("docProps/core.xml", lambda _: b"<x"),
+        ("../../up.xml", lambda _: b"<a/>"),
+    ):
+        assert read_table(changed(path, part, change)).to_dict() == {"a": [1]}
+    openpyxl = pytest.importorskip("openpyxl")
+    made = openpyxl.Workbook()
+    made.active.append(["a"])
+    made.create_chartsheet("Chart", 0).add_chart(openpyxl.chart.BarChart())
+    made.save(path)
+    assert read_table(path).to_dict() == {"a": []}
+
+
+@pytest.mark.parametrize("ends", [b".xml", b".dat"])
+def test_a_sheet_in_a_part_of_any_name_is_looked_at(tmp_path: Path, ends: bytes) -> None:
+    named = b"sheets/other" + ends
+    path = book(tmp_path / "a.xlsx", ["a"], [1])
+    for part in ("[Content_Types].xml", "xl/_rels/workbook.xml.rels"):
+        path = changed(path, part, lambda xml: xml.replace(b"sheets/sheet1.xml", named))
+    sheet = b"<worksheet xmlns='" + MAIN + b"'><sheetData><row><c t='str'><v>&i;</v></c></row></sheetData></worksheet>"
+    path = changed(path, "xl/work" + named.decode(), lambda _: b"<!DOCTYPE a [<!ENTITY i 'expanded'>]>" + sheet)
+    assert "document type or entities" in refused(path)
+
+
+def test_two_contents_of_one_part_are_refused(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", ["a"], [1])
+    with zipfile.ZipFile(path, "a") as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("xl/worksheets/sheet1.xml", sheet)
+    assert read_table(path).to_dict() == {"a": [1]}
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/Worksheets/sheet1.xml", sheet.replace(b"<v>1</v>", b"<v>2</v>"))
+    assert "two different parts of one name" in refused(path)
+
+
+def test_blanks_before_an_element_have_an_end(tmp_path: Path) -> None:
+    path = changed(book(tmp_path / "a.xlsx", ["a"], [1]), "blank.xml", lambda _: b" " * (2 * MIB))
+    assert "begins with more than what XML needs" in refused(path)
+
+
+@pytest.mark.parametrize("rows", [
+    b"<row r='1'><c r='A1'><v>1</v></c></row><row r='3'><c r='A3'><v>3</v></c></row><row r='2'><c r='A2'><v>2</v></c></row>",
+    b"<row r='1'><c r='A1'><v>1</v></c></row><row r='1'><c r='A1'><v>3</v></c></row>",
+    b"<row r='0'><c r='A1'><v>1</v></c></row>",
+    b"<row r='1'><c r='C1'><v>1</v></c><c r='A1'><v>3</v></c></row>",
+    b"<row r='1'><c r='A1'><v>1</v></c><c r='A1'><v>3</v></c></row>",
+])  # fmt: skip
+def test_cells_out_of_order_are_refused_and_not_left_out(tmp_path: Path, rows: bytes) -> None:
+    assert "not in order" in refused(with_rows(tmp_path / "a.xlsx", rows))
+
+
+def test_a_sheet_that_nobody_sees_is_read_when_it_is_named(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", ["secret"], [1], Seen=[["seen"], [2]])
+    path = changed(path, "xl/workbook.xml", lambda xml: xml.replace(b'state="visible"', b'state="veryHidden"', 1))
+    assert read_table(path).to_dict() == {"seen": [2]}
+    hidden = read_table(path, "Sheet")
+    assert hidden.to_dict() == {"secret": [1]} and hidden.notes == ("the sheet is hidden in Excel",)
+    assert "has more than 10,000 sheets" in refused(changed(path, "xl/workbook.xml", lambda xml: xml.replace(b"<sheets>", b"<sheets>" + b"<sheet name='x' sheetId='1'/>" * 10_001)))
+
+
+def test_escapes_in_texts_of_a_workbook(tmp_path: Path) -> None:
+    said = [b"name", b"a_x000D_\nb", b"_x005F_x000D_", b"x005F_", b"_x00e9_"]
+    meant = ["a\r\nb", "_x000D_", "x005F_", "é"]
+    inline = b"".join(b"<row><c t='inlineStr'><is><t>%s</t></is></c></row>" % each for each in said)
+    assert read_table(with_rows(tmp_path / "a.xlsx", inline)).to_dict() == {"name": meant}
+    shared = with_strings(tmp_path / "b.xlsx", b"".join(b"<si><t>%s</t></si>" % each for each in said))
+    rows = b"".join(b"<row><c t='s'><v>%d</v></c></row>" % at for at in range(len(said)))
+    path = changed(shared, "xl/worksheets/sheet1.xml", lambda _: b"<worksheet xmlns='" + MAIN + b"'><sheetData>" + rows + b"</sheetData></worksheet>")
+    assert read_table(path).to_dict() == {"name": meant}
+    table = Table({"a": ["_x000D_", "_x005F_", "x"]})
+    write(table, tmp_path / "c.xlsx")
+    assert read_table(tmp_path / "c.xlsx") == table
+
+
+@pytest.mark.parametrize(("epoch", "first"), [(b"0", datetime.datetime(1900, 1, 1)), (b"1", datetime.datetime(1904, 1, 2))])
+def test_dates_of_both_calendars(tmp_path: Path, epoch: bytes, first: datetime.datetime) -> None:
+    values = [b"45292", b"1", b"0.5", b"1e9", b"-1e9"]
+    rows = b"<row><c t='str'><v>day</v></c></row>" + b"".join(b"<row><c s='0'><v>%s</v></c></row>" % each for each in values)
+    path = styled(with_rows(tmp_path / "a.xlsx", rows), b"", b"<xf numFmtId='14'/>")
+    path = changed(path, "xl/workbook.xml", lambda xml: re.sub(rb"<workbookPr ?/>", b"<workbookPr date1904='" + epoch + b"'/>", xml))
+    day, second, noon, *wrong = read_table(path).columns["day"]
+    assert second == first and noon == datetime.time(12) and wrong == ["#VALUE!"] * 2
+    assert day == (datetime.datetime(2024, 1, 1) if epoch == b"0" else datetime.datetime(2028, 1, 2))
+
+
+def test_truth_and_errors_of_a_workbook(tmp_path: Path) -> None:
+    rows = b"<row><c t='str'><v>a</v></c><c t='str'><v>b</v></c></row><row><c t='b'><v>1</v></c><c t='e'><v>#N/A</v></c></row>"
+    assert read_table(with_rows(tmp_path / "a.xlsx", rows)).to_dict() == {"a": [True], "b": ["#N/A"]}
+
+
 def with_strings(path: Path, strings: bytes) -> Path:
     """A workbook of one column, "0" and "1" of whose shared strings are its cells."""
     main = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -297,9 +415,9 @@ def test_shared_strings_are_read(tmp_path: Path) -> None:
 
 
 def test_a_zip_bomb_below_that_ends_in_little_memory(tmp_path: Path) -> None:
-    path = with_strings(tmp_path / "a.xlsx", b"<si><t>" + b"x" * (400 * MIB) + b"</t></si><si><t>b</t></si>")
+    path = with_strings(tmp_path / "a.xlsx", b"<si><t>" + b"x" * (150 * MIB) + b"</t></si><si><t>b</t></si>")
     assert path.stat().st_size < MIB
-    assert "memory" in refused(path, memory=512 * MIB, seconds=60)
+    assert "memory" in refused(path, memory=256 * MIB, seconds=60)
 
 
 def test_parts_that_expand_to_more_than_they_say_are_cut(tmp_path: Path) -> None:
@@ -332,8 +450,8 @@ def test_a_hostile_sheet_ends_with_a_sentence(tmp_path: Path, rows: bytes, said:
     assert said in refused(with_rows(tmp_path / "a.xlsx", rows), seconds=60)
 
 
-def test_a_million_shared_strings_are_within_the_limits(tmp_path: Path) -> None:
-    path = with_strings(tmp_path / "a.xlsx", b"<si><t>x</t></si>" * 1_000_000)
+def test_many_shared_strings_are_within_the_limits(tmp_path: Path) -> None:
+    path = with_strings(tmp_path / "a.xlsx", b"<si><t>x</t></si>" * 200_000)
     assert Table.read(path, seconds=60, memory_bytes=MEMORY).to_dict() == {"x": ["x"]}
 
 
@@ -414,6 +532,20 @@ def test_a_parquet_file_is_read(tmp_path: Path) -> None:
     assert found.notes == ("column 5 has nanoseconds; they were cut to microseconds", "lists and structures are text here, as JSON (column 10, 11)")
 
 
+def test_a_parquet_file_that_is_nested_too_deep_says_so(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    for depth in (40, 60):  # Arrow has a limit of its own, at 50 lists
+        cell, kind = 1, arrow.int64()
+        for _ in range(depth):
+            cell, kind = [cell], arrow.list_(kind)
+        parquet.write_table(arrow.table({"a": arrow.array([cell], kind)}), path)
+        if depth == 40:
+            assert read_table(path).to_dict() == {"a": ["[" * 40 + "1" + "]" * 40]}
+    assert "is nested too deep to be read" in refused(path)
+
+
 def test_a_damaged_parquet_file_ends_with_a_sentence(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -432,24 +564,24 @@ def test_lying_lengths_of_a_parquet_file_harm_nobody(tmp_path: Path) -> None:
     parquet.write_table(arrow.table({"a": list(range(200))}), path, compression="none", use_dictionary=False)
     whole = path.read_bytes()
     survived = 0
-    for at in range(4, len(whole) - 8, max(len(whole) // 12, 1)):
+    for at in range(4, len(whole) - 8, max(len(whole) // 6, 1)):
         path.write_bytes(whole[:at] + b"\xff\xff\xff\xff\x07" + whole[at + 5 :])
         try:
             Table.read(path, seconds=SECONDS, memory_bytes=MEMORY)
             survived += 1
         except TableError as error:
             assert str(path) in str(error)
-    assert survived < 12
+    assert survived < 6
 
 
 def test_what_parquet_expands_to_is_bounded(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "a.parquet"
-    parquet.write_table(arrow.table({"a": arrow.array(["x" * 1_000_000] * 600).dictionary_encode()}), path, compression="zstd")
+    parquet.write_table(arrow.table({"a": arrow.array(["x" * 1_000_000] * 200).dictionary_encode()}), path, compression="zstd")
     assert path.stat().st_size < 2 * MIB
     assert "limits.context_bytes = 10,000,000" in refused(path, limit_bytes=10_000_000, memory=4096 * MIB)
-    assert "memory" in refused(path, memory=512 * MIB)
+    assert "memory" in refused(path, memory=300 * MIB)
     parquet.write_table(arrow.table({"a": arrow.nulls(5_000_001)}), path)
     assert "more than 5,000,000 rows" in refused(path)
     parquet.write_table(arrow.table({"a": ["x" * 10_000_001]}), path)
@@ -500,6 +632,27 @@ def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
     path.write_bytes(b"a\n" + b"1\n" * 100)
     assert "more than limits.context_bytes = 100" in refused(path, limit_bytes=100)
     assert "cannot be taken" in refused(path, limit_bytes=300)
+
+
+@pytest.mark.parametrize("change", ["file.write(b'2')", "file.truncate(3)", "os.utime(path, (1, 1))"])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    path = tmp_path / "a.csv"
+    program = f"path = {str(path)!r}\nwith open(path, 'ab') as file:\n    {change}\n" + ONE + "send({'column': 0, 'cells': [1]}); send({'done': True})"
+    assert "changed while it was read" in says(monkeypatch, tmp_path, program)
+
+
+def test_a_file_that_is_replaced_is_read_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    path.write_text("a\n1\n")
+    other.write_text("b\n2\n")
+    started = read_module._started
+
+    def replaced(arguments: list[str], descriptor: int) -> subprocess.Popen[bytes]:
+        other.replace(path)
+        return started(arguments, descriptor)
+
+    monkeypatch.setattr(read_module, "_started", replaced)
+    assert read_table(path).to_dict() == {"a": [1]}
 
 
 def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -714,8 +867,8 @@ def test_the_process_ends_with_its_host(tmp_path: Path) -> None:
 def test_memory_and_processor_time_are_limited(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     # Each text is another one: pandas keeps equal ones once, and five million of those fit into 500 MiB.
-    path.write_bytes(b"a\n" + b"".join(b"some text that is not short %d\n" % at for at in range(5_000_000)))
-    assert "bytes of memory to read" in refused(path, memory=500 * MIB, seconds=60)
+    path.write_bytes(b"a\n" + b"".join(b"some text that is not short %d\n" % at for at in range(2_000_000)))
+    assert "bytes of memory to read" in refused(path, memory=400 * MIB, seconds=60)
     assert "bytes of memory to read" in refused(path, memory=100 * MIB, seconds=60)
     assert "seconds" in refused(path, memory=4096 * MIB, seconds=1)
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 6 * 1024 * 1024

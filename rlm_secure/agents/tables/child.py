@@ -19,12 +19,14 @@ import csv
 import datetime
 import importlib.util
 import io
+import itertools
 import json
 import math
 import os
 import re
 import resource
 import sys
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -39,6 +41,16 @@ _FRAME_TEXT = 4 * 1024 * 1024
 _EXPANDED = 2 * 1024 * 1024 * 1024
 _PARTS = 20_000
 _SHEET_ROWS = 1_048_576
+_SHEETS = 10_000
+#: Characters of a format of numbers, as in Excel; elements of styles that are counted, and how many there may be in
+#: all, which is more than Excel takes: it has at most 65,490 formats of cells.
+_FORMAT_CHARACTERS = 255
+_STYLES = frozenset({"numFmt", "xf", "cellStyle"})
+_MOST_STYLES = 200_000
+#: Bytes before the first element of a part.
+_PROLOG = 1024 * 1024
+#: A character by its number, in a text of a workbook.
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 #: Bytes in which a delimiter is looked for.
 _SAMPLE = 64 * 1024
 _DELIMITERS = ",;\t|"
@@ -245,45 +257,29 @@ def _number(cell: str) -> float | int:
 
 def read_workbook(wanted: str | None, limits: Limits) -> Sheet:
     """A sheet of an Excel workbook, with the values that its formulas had when it was saved."""
-    source = sys.stdin.buffer
-    begin = source.read(8)
-    source.seek(0)
-    if not begin:
+    data = sys.stdin.buffer.read()  # once: what was checked is what is parsed, whatever becomes of the file
+    if not data:
         raise Bad("is empty")
-    if begin == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+    if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         raise Bad("is protected by a password or an old .xls workbook; save it as .xlsx without a password")
+    source = io.BytesIO(data)
+    del data
     try:
         with zipfile.ZipFile(source) as archive:
             _check_archive(archive)
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, NotImplementedError, EOFError):
         raise Bad("is no workbook, or a damaged one; open it in Excel and save it again as .xlsx") from None
-    source.seek(0)
-    import openpyxl
-
-    book = openpyxl.load_workbook(source, read_only=True, data_only=True, keep_links=False)
-    titles = [each.title for each in book.worksheets]
+    book = _book(source)
+    sheets = book.worksheets
+    titles = [each.title for each in sheets]
     if not titles:
         raise Bad("has no sheet with cells")
     if wanted is not None and wanted not in titles:
         listed = ", ".join(repr(title[:80]) for title in titles[:20]) + (", ..." if len(titles) > 20 else "")
         raise Bad(f"has no sheet {wanted[:80]!r}; its sheets are {listed}")
-    chosen = book.worksheets[0 if wanted is None else titles.index(wanted)]
-    chosen.reset_dimensions()  # what a file says of its size may be wrong
-    rows: list[tuple[Any, ...]] = []
-    seen = above = 0
-    for number, row in enumerate(chosen.iter_rows(values_only=True)):
-        seen += len(row)
-        if number >= _SHEET_ROWS:
-            raise Bad(f"has a row beyond {_SHEET_ROWS:,}, which is the last one of a sheet; save it again in Excel")
-        if seen > 2 * limits.cells:
-            raise Bad(
-                f"has more than {limits.cells:,} cells, which is the most of a table; keep the rows that are needed"
-            )
-        last = next((at for at in range(len(row), 0, -1) if _filled(row[at - 1])), 0)
-        if last or rows:
-            rows.append(row[:last])
-        else:
-            above += 1
+    seen = [at for at, each in enumerate(sheets) if each.sheet_state == "visible"]
+    chosen = sheets[(seen or [0])[0] if wanted is None else titles.index(wanted)]
+    rows, above = _rows(book, chosen, limits)
     while rows and not rows[-1]:
         rows.pop()
     if not rows:
@@ -302,36 +298,165 @@ def read_workbook(wanted: str | None, limits: Limits) -> Sheet:
                 raise Bad(f"has a cell of more than {limits.cell:,} characters (row {number + 1}, column {at + 1})")
     sheet = Sheet(names, count, lambda at: iter(columns[at]))
     sheet.sheet = chosen.title
+    if chosen.sheet_state != "visible":
+        sheet.notes.append("the sheet is hidden in Excel")
     if above:
         sheet.notes.append(f"empty rows above the names of the columns were left out ({above:,})")
     _trim(sheet, columns)
     return sheet
 
 
-def _check_archive(archive: zipfile.ZipFile) -> None:
-    """Raise Bad for a workbook that expands to too much, is encrypted, or declares entities in a part of it.
+def _book(source: Any) -> Any:
+    """The workbook of openpyxl, without its parts that no cell needs: names, charts, properties, theme."""
+    from openpyxl.reader import excel
 
-    A reader of the standard library reads no more of a part than its header says it expands to.
+    class Sheet(excel.ReadOnlyWorksheet):  # type: ignore[misc]  # openpyxl has no types
+        def _get_size(self) -> None:
+            """Do not look for it: a file can lie about it, and a sheet that does not say is parsed for that."""
+
+    class Reader(excel.ExcelReader):  # type: ignore[misc]
+        def read_chartsheet(self, sheet: Any, rel: Any) -> None:
+            """Leave it out: it has no cells."""
+
+    excel.ReadOnlyWorksheet = Sheet
+    excel.read_string_table = _strings
+    reader = Reader(source, read_only=True, data_only=True, keep_links=False)
+    reader.read_manifest()
+    reader.read_strings()
+    reader.read_workbook()
+    if len(reader.parser.sheets) > _SHEETS:
+        raise Bad(f"has more than {_SHEETS:,} sheets; save the sheet alone")
+    excel.apply_stylesheet(reader.archive, reader.wb)  # which cells are dates
+    reader.read_worksheets()
+    return reader.wb
+
+
+def _strings(file: Any) -> list[str]:
+    """The shared strings, with their escapes, of which openpyxl takes a part away."""
+    from openpyxl.cell.text import Text
+    from openpyxl.xml.constants import SHEET_MAIN_NS
+    from openpyxl.xml.functions import iterparse
+
+    found = []
+    for _, element in iterparse(file):
+        if element.tag == f"{{{SHEET_MAIN_NS}}}si":
+            found.append(Text.from_tree(element).content)
+            element.clear()
+    return found
+
+
+def _rows(book: Any, sheet: Any, limits: Limits) -> tuple[list[tuple[Any, ...]], int]:
+    """The rows of a sheet from the first one with a value, each up to its last value; and how many are above.
+
+    openpyxl leaves out rows and cells that are not in order, of which there are none but in a file that was made up.
+    """
+    from openpyxl.worksheet import _reader
+
+    rows: list[tuple[Any, ...]] = []
+    seen = above = last = 0
+    with book._archive.open(sheet._worksheet_path) as file:
+        parser = _reader.WorkSheetParser(
+            file, sheet._shared_strings, data_only=True, epoch=book.epoch, date_formats=book._date_formats,
+            timedelta_formats=book._timedelta_formats,
+        )  # fmt: skip
+        for _, element in _reader.iterparse(file):
+            if element.tag == _reader.DATA_TAG:
+                break  # what comes then is no cell
+            if element.tag != _reader.ROW_TAG:
+                continue
+            number, cells = parser.parse_row(element)
+            element.clear()
+            if number > _SHEET_ROWS:
+                raise Bad(f"has a row beyond {_SHEET_ROWS:,}, which is the last one of a sheet; save it again in Excel")
+            if number <= last:
+                raise Bad("has rows that are not in order; open it in Excel and save it again")
+            places = [cell["column"] for cell in cells]
+            if any(one >= other for one, other in itertools.pairwise(places)):
+                raise Bad(f"has cells that are not in order, in row {number:,}; open it in Excel and save it again")
+            while cells and not _filled(cells[-1]["value"]):
+                cells.pop()
+            gap = number - last - 1
+            last = number
+            if not cells and not rows:
+                above += gap + 1
+                continue
+            width = cells[-1]["column"] if cells else 0
+            seen += width
+            if seen > 2 * limits.cells:
+                raise Bad(
+                    f"has more than {limits.cells:,} cells, which is the most of a table; keep the rows that are needed"
+                )
+            row: list[Any] = [None] * width
+            for cell in cells:
+                value = cell["value"]
+                row[cell["column"] - 1] = _unescaped(value) if type(value) is str else value
+            if rows:
+                rows += [()] * gap
+            else:
+                above += gap
+            rows.append(tuple(row))
+        while file.read(1024 * 1024):  # to its checksum
+            pass
+    return rows, above
+
+
+def _unescaped(text: str) -> str:
+    """A text of a workbook without its escapes: _x000D_ is a carriage return, and _x005F_x000D_ is _x000D_."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
+
+
+def _check_archive(archive: zipfile.ZipFile) -> None:
+    """Raise Bad for a workbook that expands to too much, is encrypted or ambiguous, or declares entities in a part.
+
+    A reader of the standard library reads no more of a part than its header says it expands to. Every part is looked
+    at: a workbook says itself which ones are its sheets, whatever their names end with.
     """
     parts = archive.infolist()
     if len(parts) > _PARTS or sum(part.file_size for part in parts) > _EXPANDED:
         raise Bad(f"expands to more than {_EXPANDED:,} bytes or {_PARTS:,} parts; save the sheet alone, or as CSV")
     if any(part.flag_bits & 1 for part in parts):
         raise Bad("is protected by a password; save it without one")
+    known: dict[str, tuple[int, int]] = {}
     for part in parts:
-        if part.filename.lower().endswith((".xml", ".rels")):
-            with archive.open(part) as file:
-                _check_prolog(file)
+        content = part.CRC, part.file_size
+        if known.setdefault(part.filename.lower(), content) != content:
+            raise Bad("has two different parts of one name; open it in Excel and save it again")
+    for part in parts:
+        with archive.open(part) as file:
+            _check_part(file, styles=part.filename == "xl/styles.xml")
 
 
-def _check_prolog(file: Any) -> None:
-    """Raise Bad for a document type, which is where entities are declared: before the first element, or nowhere."""
-    begun = []
+def _check_part(file: Any, *, styles: bool) -> None:
+    """Raise Bad for a document type, which is where entities are declared: before the first element, or nowhere.
+
+    Of `styles`, also for formats of numbers that are longer, and styles that are more, than those of Excel: what
+    openpyxl does with one takes time by the square of that.
+    """
+    begun: list[str] = []
+    count = 0
+
+    def element(name: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        if not begun:
+            begun.append("element")
+        if not styles:
+            return
+        count += name.rpartition(":")[2] in _STYLES
+        if len(attributes.get("formatCode", "")) > _FORMAT_CHARACTERS or count > _MOST_STYLES:
+            raise Bad(
+                f"has a format of more than {_FORMAT_CHARACTERS} characters, or more than {_MOST_STYLES:,} styles and "
+                "formats; save the sheet alone, or as CSV"
+            )
+
     parser = expat.ParserCreate()
-    parser.StartElementHandler = lambda *_: begun.append("element")
+    parser.StartElementHandler = element
     parser.StartDoctypeDeclHandler = lambda *_: begun.append("type")
+    size = 0
     with contextlib.suppress(expat.ExpatError):  # openpyxl says what is wrong, if it reads that part
-        while not begun and (data := file.read(4096)):
+        while (styles or not begun) and (data := file.read(64 * 1024)):
+            size += len(data)
+            if not begun and size > _PROLOG:
+                raise Bad("has a part that begins with more than what XML needs; open it in Excel and save it again")
             parser.Parse(data)
     if "type" in begun:
         raise Bad("declares a document type or entities in its XML, which no workbook needs; save it again in Excel")
@@ -371,6 +496,8 @@ def read_parquet(limits: Limits) -> Sheet:
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         if isinstance(error, MemoryError):
             raise
+        if "too deeply nested" in str(error):
+            raise RecursionError from None
         raise Bad("is no Parquet file, or a damaged one; write it again") from None
     limits.check(table.num_rows, table.num_columns)
     sheet = Sheet(list(table.column_names), table.num_rows, lambda at: _arrow_cells(columns[at], at, limits))
@@ -502,6 +629,7 @@ def _load(kind: str) -> None:
         # defusedxml, which is written in Python, a sheet takes five times as long.
         os.environ |= {"OPENPYXL_LXML": "False", "OPENPYXL_DEFUSEDXML": "False"}
         importlib.import_module("openpyxl")
+        importlib.import_module("openpyxl.worksheet._reader")
     elif kind == "parquet":
         pyarrow = importlib.import_module("pyarrow")
         importlib.import_module("pyarrow.parquet")
@@ -555,6 +683,7 @@ def main(arguments: list[str]) -> None:
     program, path, *folders = arguments[8:]
     sys.path += folders
     limits = Limits(rows, columns, cells, cell)
+    warnings.simplefilter("ignore")  # to show one, Python opens a file of source
     try:
         if program:
             walls = _walls(path)

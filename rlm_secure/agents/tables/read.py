@@ -3,8 +3,7 @@
 The host opens the file, and gives it to child.py as its standard input; no parser runs in the host. The process has no
 path, no environment and no other descriptor; its memory, its processor time and the time on the clock are limited, a
 filter of system calls stands before its parser (wall.py), and it is killed with its group when it is done, late or
-interrupted. What it answers is hostile: it is decoded as what a
-sandbox sends is, within the limits of a table.
+interrupted. What it answers is hostile: it is decoded as what a sandbox sends is, within the limits of a table.
 
 Guards: that the file of a table reaches a parser in a process of its own alone, and that its answer is bounded
 """
@@ -83,8 +82,8 @@ def parsed(
 ) -> Parsed:
     """What is in the file at `path`, a .csv, .tsv, .txt, .xlsx, .xlsm or .parquet. Raises TableError and MissingExtra.
 
-    `sheet` names one of a workbook, else it is the first. `limit_bytes` bounds the file, and about what is in it;
-    reading takes at most `seconds` and `memory_bytes` (bytes of address space).
+    `sheet` names one of a workbook, else it is the first that is not hidden. `limit_bytes` bounds the file, and about
+    what is in it; reading takes at most `seconds` and `memory_bytes` (bytes of address space).
     """
     name = excerpt(os.fspath(path))
     kind = _kind(Path(path), name)
@@ -99,7 +98,8 @@ def parsed(
         why = error.strerror if isinstance(error, OSError) else "its name holds a NUL"
         raise TableError(f"{name} cannot be read: {why}; name a readable file") from None
     try:
-        if (size := os.fstat(descriptor).st_size) > limit_bytes:
+        before = os.fstat(descriptor)
+        if (size := before.st_size) > limit_bytes:
             raise TableError(
                 f"{name} has {size:,} bytes, more than limits.context_bytes = {limit_bytes:,}; give less, or "
                 "raise the limit"
@@ -108,12 +108,16 @@ def parsed(
         wanted = "" if sheet is None else f"={sheet}"
         walls = [wall.program().hex(), str(_SEAL)]
         process = _started([kind, wanted, *map(str, bounds), *walls, *folders], descriptor)
+        try:
+            found = _Answer(process, name, limit_bytes, seconds, memory_bytes).read()
+        finally:
+            _end(process)
+        after = os.fstat(descriptor)
     finally:
         os.close(descriptor)
-    try:
-        return _Answer(process, name, limit_bytes, seconds, memory_bytes).read()
-    finally:
-        _end(process)
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise TableError(f"{name} changed while it was read; read it again when nothing writes to it")
+    return found
 
 
 def _kind(path: Path, name: str) -> str:

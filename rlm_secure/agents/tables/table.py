@@ -150,7 +150,7 @@ class Table:
         seconds: float = SECONDS,
         memory_bytes: int = MEMORY_BYTES,
     ) -> Table:
-        """The table in a .csv, .tsv, .txt, .xlsx, .xlsm or .parquet file; `sheet` is the first one unless it is named.
+        """The table in a .csv, .tsv, .txt, .xlsx, .xlsm or .parquet file; `sheet` is the first visible one by default.
 
         A process of its own parses the file, with at most `seconds` and `memory_bytes`. A formula gives the value that
         was saved with it. Raises TableError and MissingExtra.
