@@ -277,9 +277,21 @@ def read_workbook(wanted: str | None, limits: Limits) -> Sheet:
     if wanted is not None and wanted not in titles:
         listed = ", ".join(repr(title[:80]) for title in titles[:20]) + (", ..." if len(titles) > 20 else "")
         raise Bad(f"has no sheet {wanted[:80]!r}; its sheets are {listed}")
-    seen = [at for at, each in enumerate(sheets) if each.sheet_state == "visible"]
-    chosen = sheets[(seen or [0])[0] if wanted is None else titles.index(wanted)]
-    rows, above = _rows(book, chosen, limits)
+    first = next((at for at, each in enumerate(sheets) if each.sheet_state == "visible"), 0)
+    chosen = sheets[first if wanted is None else titles.index(wanted)]
+    rows: list[tuple[Any, ...]] = []
+    seen = above = 0
+    for row in chosen.iter_rows(values_only=True):
+        seen += len(row)
+        if seen > 2 * limits.cells:
+            raise Bad(
+                f"has more than {limits.cells:,} cells, which is the most of a table; keep the rows that are needed"
+            )
+        last = next((at for at in range(len(row), 0, -1) if _filled(row[at - 1])), 0)
+        if last or rows:
+            rows.append(tuple(_unescaped(cell) if type(cell) is str else cell for cell in row[:last]))
+        else:
+            above += 1
     while rows and not rows[-1]:
         rows.pop()
     if not rows:
@@ -309,8 +321,34 @@ def read_workbook(wanted: str | None, limits: Limits) -> Sheet:
 def _book(source: Any) -> Any:
     """The workbook of openpyxl, without its parts that no cell needs: names, charts, properties, theme."""
     from openpyxl.reader import excel
+    from openpyxl.worksheet import _read_only, _reader
 
-    class Sheet(excel.ReadOnlyWorksheet):  # type: ignore[misc]  # openpyxl has no types
+    class Parser(_reader.WorkSheetParser):  # type: ignore[misc]  # openpyxl has no types
+        def parse(self) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+            """The rows, all of them: openpyxl leaves out rows and cells that are not in order, as no program has them.
+
+            What comes behind the rows is no cell, and is not parsed.
+            """
+            last = 0
+            for _, element in _reader.iterparse(self.source):
+                if element.tag == _reader.DATA_TAG:
+                    break
+                if element.tag != _reader.ROW_TAG:
+                    continue
+                number, cells = self.parse_row(element)
+                element.clear()
+                if number > _SHEET_ROWS:
+                    raise Bad(f"has a row beyond {_SHEET_ROWS:,}, which is the last one of a sheet; save it in Excel")
+                if number <= last:
+                    raise Bad("has rows that are not in order; open it in Excel and save it again")
+                if any(one["column"] >= other["column"] for one, other in itertools.pairwise(cells)):
+                    raise Bad(f"has cells that are not in order, in row {number:,}; open it in Excel and save it again")
+                last = number
+                yield number, cells
+            while self.source.read(1024 * 1024):  # to its checksum
+                pass
+
+    class Sheet(excel.ReadOnlyWorksheet):  # type: ignore[misc]
         def _get_size(self) -> None:
             """Do not look for it: a file can lie about it, and a sheet that does not say is parsed for that."""
 
@@ -318,6 +356,7 @@ def _book(source: Any) -> Any:
         def read_chartsheet(self, sheet: Any, rel: Any) -> None:
             """Leave it out: it has no cells."""
 
+    _read_only.WorkSheetParser = Parser
     excel.ReadOnlyWorksheet = Sheet
     excel.read_string_table = _strings
     reader = Reader(source, read_only=True, data_only=True, keep_links=False)
@@ -343,61 +382,6 @@ def _strings(file: Any) -> list[str]:
             found.append(Text.from_tree(element).content)
             element.clear()
     return found
-
-
-def _rows(book: Any, sheet: Any, limits: Limits) -> tuple[list[tuple[Any, ...]], int]:
-    """The rows of a sheet from the first one with a value, each up to its last value; and how many are above.
-
-    openpyxl leaves out rows and cells that are not in order, of which there are none but in a file that was made up.
-    """
-    from openpyxl.worksheet import _reader
-
-    rows: list[tuple[Any, ...]] = []
-    seen = above = last = 0
-    with book._archive.open(sheet._worksheet_path) as file:
-        parser = _reader.WorkSheetParser(
-            file, sheet._shared_strings, data_only=True, epoch=book.epoch, date_formats=book._date_formats,
-            timedelta_formats=book._timedelta_formats,
-        )  # fmt: skip
-        for _, element in _reader.iterparse(file):
-            if element.tag == _reader.DATA_TAG:
-                break  # what comes then is no cell
-            if element.tag != _reader.ROW_TAG:
-                continue
-            number, cells = parser.parse_row(element)
-            element.clear()
-            if number > _SHEET_ROWS:
-                raise Bad(f"has a row beyond {_SHEET_ROWS:,}, which is the last one of a sheet; save it again in Excel")
-            if number <= last:
-                raise Bad("has rows that are not in order; open it in Excel and save it again")
-            places = [cell["column"] for cell in cells]
-            if any(one >= other for one, other in itertools.pairwise(places)):
-                raise Bad(f"has cells that are not in order, in row {number:,}; open it in Excel and save it again")
-            while cells and not _filled(cells[-1]["value"]):
-                cells.pop()
-            gap = number - last - 1
-            last = number
-            if not cells and not rows:
-                above += gap + 1
-                continue
-            width = cells[-1]["column"] if cells else 0
-            seen += width
-            if seen > 2 * limits.cells:
-                raise Bad(
-                    f"has more than {limits.cells:,} cells, which is the most of a table; keep the rows that are needed"
-                )
-            row: list[Any] = [None] * width
-            for cell in cells:
-                value = cell["value"]
-                row[cell["column"] - 1] = _unescaped(value) if type(value) is str else value
-            if rows:
-                rows += [()] * gap
-            else:
-                above += gap
-            rows.append(tuple(row))
-        while file.read(1024 * 1024):  # to its checksum
-            pass
-    return rows, above
 
 
 def _unescaped(text: str) -> str:
@@ -629,7 +613,6 @@ def _load(kind: str) -> None:
         # defusedxml, which is written in Python, a sheet takes five times as long.
         os.environ |= {"OPENPYXL_LXML": "False", "OPENPYXL_DEFUSEDXML": "False"}
         importlib.import_module("openpyxl")
-        importlib.import_module("openpyxl.worksheet._reader")
     elif kind == "parquet":
         pyarrow = importlib.import_module("pyarrow")
         importlib.import_module("pyarrow.parquet")
