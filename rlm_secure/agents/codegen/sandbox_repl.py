@@ -30,8 +30,8 @@ from rlm_secure.types import CodeBlock, CodeFinding, REPLResult
 #: Most characters of a result, and of an error that the model reads.
 RESULT_CHARACTERS: Final = 20_000
 _ERROR_CHARACTERS: Final = 4_000
-#: What a request raises where the session does not do it: code used the session up, or broke out of it.
-_FAILED: Final = (CellError, SessionEnded, ProtocolViolation, Refused, KeyError)
+#: What a request raises where the session does not do it (Refused as well): code used it up, or broke out of it.
+_FAILED: Final = (CellError, SessionEnded, ProtocolViolation, KeyError)
 #: The same where something is read: there may be no table, or none that could be read back.
 _UNREADABLE: Final = (*_FAILED, TableError, ValueError, ValueUnavailable)
 _FRAME: Final = "import numpy as np\nimport pandas as pd\ndf = pd.DataFrame(columns)"
@@ -121,7 +121,7 @@ class SandboxREPL:
         try:
             with self._running(self.repl):
                 return self.repl.check_code(code, self.rules)
-        except _FAILED as failed:
+        except (*_FAILED, Refused) as failed:
             return [CodeFinding("language", f"the code cannot be checked: {self._lost(failed)}")]
 
     def execute(self, code: str) -> SandboxRun:
@@ -132,7 +132,7 @@ class SandboxREPL:
         if not self.fresh:
             try:
                 self._bind()
-            except (*_FAILED, TableError) as failed:
+            except (*_FAILED, Refused, TableError) as failed:
                 said = f"the session cannot be used any more: {self._lost(failed)}"
                 self.ended = True
                 result = REPLResult("", said, {}, error=CellCrashed(said, session_ended=True))
@@ -146,7 +146,7 @@ class SandboxREPL:
             self._result(run)  # before the table: the text of a result can come from a method of the code
             if not run.reason:
                 self._edited(run) if self.rules["mode"] == "edit" else self._unchanged(run)
-        except _UNREADABLE as failed:
+        except (*_UNREADABLE, Refused) as failed:
             run.error, run.reason = f"the result cannot be read: {self._lost(failed)}", "runtime_error"
         return run
 
@@ -172,7 +172,7 @@ class SandboxREPL:
     # -- the table ------------------------------------------------------------------------------------
 
     def _bind(self) -> None:
-        """Bind the table anew, under its names and those that no cell can use. Raises TableError, and _FAILED."""
+        """Bind the table anew, under its names and those that no cell can use. Raises TableError and as a request."""
         with self._running(self.repl):
             self.repl.set({"columns": self.table.to_dict()})
             self.repl.session.alias("<columns>", "columns")
