@@ -23,10 +23,10 @@ _CLOSER: Final = {"{": "}", "[": "]"}
 _SPACE: Final = re.compile(r"\s*+")
 _LINE: Final = re.compile(r"[^\n]*+")
 #: What may stand before a value that is the first thing in a text: the opening line of a fence.
-_LEAD: Final = re.compile(r"\s*+(?:```[^\S\n]*+\w*+[^\S\n]*+\n\s*+)?+")
+_LEAD: Final = re.compile(r"\s*+(?:```[^\S\n]*+\w*+[^\S\n]*+\n\s*+)?")
 _LINE_IS_OVER: Final = re.compile(r"[^\S\n]*+(?:\n|```|\Z)")
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$-]*+")
-_NUMBER: Final = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?+([eE][+-]?[0-9]++)?+(?![\w.])")
+_NUMBER: Final = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eE][+-]?[0-9]++)?(?![\w.])")
 _WORDS: Final = {"true": "true", "false": "false", "null": "null", "none": "null"}
 
 #: What may end a string, or begins an escape in it, by the mark that begins it. No single expression finds the end:

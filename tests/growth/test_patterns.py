@@ -7,6 +7,7 @@ text the source does not say, or that cannot be linear, needs a line in expressi
 from __future__ import annotations
 
 import re
+import re._parser as parser
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from tests.growth import cost
 from tests.growth.expressions import BOUNDED, MADE
-from tests.growth.patterns import Found, found, hostile, sources
+from tests.growth.patterns import Found, _parts, found, hostile, sources
 
 #: Characters up to which no expression takes long, and seconds that it may take for so many: 200 ns for each.
 _FIRST, _CHEAP = 2048, 0.0004
@@ -144,6 +145,28 @@ class Kept:
         ("five", kept, 0), (None, kept, 0),
     }  # fmt: skip
     assert "errors.py:Kept.__init__" in {each.place for each in found("errors.py", source)}
+
+
+def _possessive(tree: Any) -> Iterator[Any]:
+    """The bodies of all possessive repeats in a parsed expression."""
+    for op, given in tree:
+        if op is parser.POSSESSIVE_REPEAT:
+            yield given[2]
+        elif op is parser.ATOMIC_GROUP:
+            yield given
+        for part in _parts(op, given):
+            yield from _possessive(part)
+
+
+@pytest.mark.parametrize("path", sorted({each.place.partition(":")[0] for each in EVERY}))
+def test_no_group_is_possessive(path: str) -> None:
+    """Python before 3.11.5 goes on behind what such a group took before it failed (gh-106052): 1e of "1e". What takes
+    one character cannot fail within it."""
+    for each in EVERY:
+        if each.place.partition(":")[0] == path and each.text is not None:
+            bodies = _possessive(parser.parse(each.text, each.flags))
+            wrong = [str(body) for body in bodies if body.getwidth() != (1, 1)]
+            assert wrong == [], f"{each.place}: make the group of {each.text!r} an ordinary one"
 
 
 def test_no_module_uses_another_engine() -> None:

@@ -47,7 +47,7 @@ _EXPLORED: Final = 4_000
 _EXPLORED_IN_ALL: Final = 20_000
 _ROUTE: Final = {"type": "object", "properties": {"mode": {"enum": ["read", "edit"]}}, "required": ["mode"]}
 #: A number: its sign, unless that is a dash between two words, its digits, and its power of ten.
-_NUMBER: Final = re.compile(r"(?:(?<![^\W_])([-\u2212]))?+([0-9][0-9,]*+)(?:\.([0-9]++))?+(?:[eE]([+-]?)([0-9]++))?+")
+_NUMBER: Final = re.compile(r"(?:(?<![^\W_])([-\u2212]))?([0-9][0-9,]*+)(?:\.([0-9]++))?(?:[eE]([+-]?)([0-9]++))?")
 _NO_CODE: Final = "the reply has no whole block of Python; write the code in one ```python block that is closed"
 _COLUMNS: Final = "The table is in the variable `columns`: a dict from the name of a column to the list of its values."
 _DATAFRAME: Final = (

@@ -15,9 +15,9 @@ _BEFORE: Final = rf"(?:_|[^\w{_BREAK}\[\]{{}}()<\"',;:!?/\\])*+"
 #: A label at the beginning of a line: also indented, in bold, as a heading, in a list or with a number. The longest
 #: name comes first.
 _LABEL: Final = re.compile(
-    rf"(?:^|(?<=[{_BREAK}])){_BEFORE}(?:[0-9]{{1,3}}+[.)]{_BEFORE})?+"
+    rf"(?:^|(?<=[{_BREAK}])){_BEFORE}(?:[0-9]{{1,3}}+[.)]{_BEFORE})?"
     r"(Thought|Action Input|Action|Observation|Final Answer)"
-    r"[ \t]{0,4}+(?:[0-9]{1,3}+[ \t]{0,4}+)?+[*_`]{0,8}+[ \t]{0,4}+[:\uff1a][*_]{0,2}",
+    r"[ \t]{0,4}+(?:[0-9]{1,3}+[ \t]{0,4}+)?[*_`]{0,8}+[ \t]{0,4}+[:\uff1a][*_]{0,2}",
     re.IGNORECASE,
 )
 _FENCE: Final = re.compile(r"\s*(?:```[a-zA-Z]{0,12})?\s*")

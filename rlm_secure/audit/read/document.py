@@ -17,7 +17,7 @@ from rlm_secure.untrusted_json import MalformedJson, loads
 KeyPath = tuple[str | int, ...]
 
 _BLANK = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+"')
+_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*"')
 _SCALAR = re.compile(r"[^\s,\]}]+")
 #: Limit of the nesting of lists and mappings in a document of any format.
 MAX_DEPTH = 64
