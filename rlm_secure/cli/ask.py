@@ -62,7 +62,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--mode", choices=("auto", "read", "edit"), default="auto", help="auto, read or edit (default: auto)"
     )
-    command.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook (default: the first that is not hidden)")
+    command.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook (default: the first visible one)")
     command.add_argument("--output", metavar="FILE", help="write the changed table there; never overwritten")
     options.add_backend(command)
     options.add_walls(command)
