@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import json
 import math
 import time
@@ -72,7 +73,7 @@ def test_columns_cannot_be_changed() -> None:
 
 
 def test_a_frame_of_pandas_is_plain() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = importlib.import_module("pandas")
     frame = pandas.DataFrame(
         {
             "i": [1, 2], "f": [1.5, math.nan], "s": ["x", None], "t": pandas.to_datetime(["2024-01-02", None]), "n": pandas.array([1, None], dtype="Int64"),
@@ -91,8 +92,8 @@ def test_a_frame_of_pandas_is_plain() -> None:
 
 
 def test_scalars_of_numpy_and_subclasses_become_what_they_stand_for() -> None:
-    numpy = pytest.importorskip("numpy")
-    pandas = pytest.importorskip("pandas")
+    numpy = importlib.import_module("numpy")
+    pandas = importlib.import_module("pandas")
 
     class Text(str):
         pass
@@ -192,7 +193,7 @@ def test_a_table_may_have_as_much_as_its_limits_say() -> None:
 
 
 def test_a_frame_is_measured_before_it_is_copied() -> None:
-    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    numpy, pandas = importlib.import_module("numpy"), importlib.import_module("pandas")
     with pytest.raises(TableError, match="at most 5,000,000 rows"):
         Table.of(pandas.DataFrame({"a": numpy.zeros(5_000_001, dtype="int8")}))
 

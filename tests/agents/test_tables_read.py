@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import io
 import os
 import re
@@ -40,7 +41,7 @@ def text(folder: Path, content: str | bytes, name: str = "a.csv") -> Table:
 
 
 def book(path: Path, *rows: list, **sheets: list) -> Path:
-    openpyxl = pytest.importorskip("openpyxl")
+    openpyxl = importlib.import_module("openpyxl")
     made = openpyxl.Workbook()
     for row in rows:
         made.active.append(row)
@@ -222,7 +223,7 @@ def test_formulas_give_what_was_saved_and_are_never_evaluated(tmp_path: Path) ->
 
 
 def test_merged_cells_have_one_value(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
+    openpyxl = importlib.import_module("openpyxl")
     made = openpyxl.Workbook()
     made.active.append(["a", "b"])
     made.active.append([1, 2])
@@ -313,7 +314,7 @@ def test_what_no_cell_needs_is_not_parsed(tmp_path: Path) -> None:
         ("../../up.xml", lambda _: b"<a/>"),
     ):
         assert read_table(changed(path, part, change)).to_dict() == {"a": [1]}
-    openpyxl = pytest.importorskip("openpyxl")
+    openpyxl = importlib.import_module("openpyxl")
     made = openpyxl.Workbook()
     made.active.append(["a"])
     made.create_chartsheet("Chart", 0).add_chart(openpyxl.chart.BarChart())
@@ -495,8 +496,8 @@ def test_an_archive_that_is_encrypted_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_parquet_file_is_read(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = importlib.import_module("pyarrow")
+    parquet = importlib.import_module("pyarrow.parquet")
     moment = datetime.datetime(2024, 1, 2, 3, 4, 5, 6)
     table = arrow.table({
         "i": arrow.array([1, None, 2**63 - 1]),
@@ -533,8 +534,8 @@ def test_a_parquet_file_is_read(tmp_path: Path) -> None:
 
 
 def test_a_parquet_file_that_is_nested_too_deep_says_so(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = importlib.import_module("pyarrow")
+    parquet = importlib.import_module("pyarrow.parquet")
     path = tmp_path / "a.parquet"
     for depth in (40, 60):  # Arrow has a limit of its own, at 50 lists
         cell, kind = 1, arrow.int64()
@@ -547,8 +548,8 @@ def test_a_parquet_file_that_is_nested_too_deep_says_so(tmp_path: Path) -> None:
 
 
 def test_a_damaged_parquet_file_ends_with_a_sentence(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = importlib.import_module("pyarrow")
+    parquet = importlib.import_module("pyarrow.parquet")
     path = tmp_path / "a.parquet"
     parquet.write_table(arrow.table({"a": list(range(1000)), "b": ["x" * 10] * 1000}), path)
     whole = path.read_bytes()
@@ -558,8 +559,8 @@ def test_a_damaged_parquet_file_ends_with_a_sentence(tmp_path: Path) -> None:
 
 
 def test_lying_lengths_of_a_parquet_file_harm_nobody(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = importlib.import_module("pyarrow")
+    parquet = importlib.import_module("pyarrow.parquet")
     path = tmp_path / "a.parquet"
     parquet.write_table(arrow.table({"a": list(range(200))}), path, compression="none", use_dictionary=False)
     whole = path.read_bytes()
@@ -575,8 +576,8 @@ def test_lying_lengths_of_a_parquet_file_harm_nobody(tmp_path: Path) -> None:
 
 
 def test_what_parquet_expands_to_is_bounded(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = importlib.import_module("pyarrow")
+    parquet = importlib.import_module("pyarrow.parquet")
     path = tmp_path / "a.parquet"
     parquet.write_table(arrow.table({"a": arrow.array(["x" * 1_000_000] * 200).dictionary_encode()}), path, compression="zstd")
     assert path.stat().st_size < 2 * MIB
