@@ -119,11 +119,16 @@ class TextAnswer:
 
 @dataclass(slots=True)
 class CellResult:
-    """The result of a cell as the guest reports it; the host sets `seconds`, and `error` for limits it enforces."""
+    """The result of a cell as the guest reports it; the host sets `seconds`, and `error` for limits it enforces.
+
+    `variables` are all of the session if `gone` is None; otherwise those that the cell bound or can have changed, and
+    `gone` are the names of others that there are no longer.
+    """
 
     stdout: str = ""
     stderr: str = ""
     variables: Mapping[str, Variable] = field(default_factory=dict)
+    gone: tuple[str, ...] | None = None
     value: Variable | None = None
     files: Mapping[str, int] = field(default_factory=dict)
     answer: TextAnswer | None = None
@@ -297,6 +302,7 @@ def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int, res
         stdout=stdout,
         stderr=stderr,
         variables=variables,
+        gone=_gone(message.get("gone")),
         value=value,
         files=file_sizes(message.get("files", {})),
         answer=answer,
@@ -347,6 +353,16 @@ def _variables(described: Mapping[str, Any], value_bytes: int) -> tuple[dict[str
         variables[name], size = _variable(entry, value_bytes)
         cut += size
     return variables, cut
+
+
+def _gone(names: Any) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if not isinstance(names, list) or len(names) > MAX_NAMES:
+        raise _broken(f"the names that are gone are no list of at most {MAX_NAMES}")
+    if not all(isinstance(name, str) and len(name) <= MAX_NAME for name in names):
+        raise _broken("a variable's name is not a short string")
+    return tuple(names)
 
 
 def _variable(entry: Any, value_bytes: int) -> tuple[Variable, int]:

@@ -25,6 +25,7 @@ from rlm_secure.environments.interface import HostCalls, Session
 from rlm_secure.environments.replies import STOPPED, Answers, nobody, recorded, sendable
 from rlm_secure.environments.request_log import LOG_ATTACHMENTS, LOG_BYTES, READS, LogEntry
 from rlm_secure.environments.turn import Turn, serve
+from rlm_secure.environments.variables import KnownVariables
 from rlm_secure.environments.waiting import FILE_BYTES_A_SECOND, NoTurn, Wait, longer_than_a_run, too_long
 from rlm_secure.errors import (
     CallFailed,
@@ -105,6 +106,7 @@ class ReplayedSession(Session):
         self._denied = False  # the last call was refused
         self._given = 0.0  # seconds by which the cell's deadline was extended while the host answered it
         self._cut = False  # the cell's time was over before one of its calls was answered, or before its result came
+        self._known = KnownVariables(policy.limits.result_bytes)
         self._begin_log()
         # A killed session is rebuilt by replaying its log, so `random` must give the same values again.
         self._seed = secrets.randbits(128)
@@ -423,6 +425,8 @@ class ReplayedSession(Session):
                 limits = self._policy.limits
                 if len(said.files) > limits.files or sum(said.files.values()) > limits.file_bytes:
                     raise ProtocolViolation("the sandbox broke the protocol: it has more files than its policy grants")
+                if entry.request["op"] == "exec":
+                    self._known.complete(said)
                 said.peak_bytes = min(said.peak_bytes, limits.memory_bytes + 4 * limits.context_bytes + _OWN_BYTES)
                 if not deadline.remaining() and deadline.over() is not None:
                     self._cut = True  # the result came too late

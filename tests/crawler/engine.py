@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlm_secure.guest.language import compiler, guards, names
-from rlm_secure.guest.session import repl, values
+from rlm_secure.guest.session import changes, repl, values
 from tests.bypasses import host
 
 from . import packages, recorders
@@ -319,7 +319,8 @@ class World:
             values.describe(value, 65536)
             made = object.__new__(repl.Repl)
             made.namespace, made.final, made._result_bytes, made._value_bytes = {"answer": value, "x": value}, None, 1 << 20, 65536
-            made._hidden, made._scaffold = frozenset(), {}
+            made._hidden, made._scaffold, made._given = frozenset(), {}, {}
+            made.changes = changes.Changes(made.namespace)
             made.answer()
             made.variables()
             made.namespace = {"answer": {"content": value, "ready": True}}

@@ -233,7 +233,7 @@ def test_a_description_that_fails_hides_no_other(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(values, "describe", describe)
     made = Repl({"a": 1, "b": ..., "c": 3}, lambda call: None, tools=(), value_bytes=1000, result_bytes=100_000)
-    told = made.variables()
+    told, _ = made.variables()
     assert (told["a"]["value"], told["b"]["repr"], told["c"]["value"]) == (1, "<it cannot be shown>", 3)
 
 

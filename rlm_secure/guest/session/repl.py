@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import binascii
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from ..language import guards, violations
 from ..language.registry import is_instance, title
 from . import tagged, values
+from .changes import Changes
 from .faults import FinalAnswerCalled
 
 #: Sends one call frame and returns the host's reply. Raises HostError where the host refuses.
@@ -31,9 +32,11 @@ _MAX_VALUES = 190_000
 _ASKED_NODES = 390_000
 _WHOLE_NODES = 330_000
 _ANSWER_NODES = 300_000
-_DESCRIBED_NODES = 50_000
-#: Most bytes of a variable that a cell only mentions: it is often large, and can be asked for.
+_DESCRIBED_NODES = 8_000
+#: Most bytes of a variable that a cell only mentions, and brackets and commas of all of them: they are often large, and
+#: can be asked for.
 _MENTIONED_BYTES = 16_384
+_MENTIONED_NODES = 512
 
 #: How often names are restored that the release of what replaced them overwrites again.
 _ROUNDS = 8
@@ -76,6 +79,7 @@ class Repl:
         self._hidden = frozenset(self._scaffold) | {"answer"}
         namespace["answer"] = {"content": "", "ready": False}
         self.restore()
+        self.changes = Changes(namespace)
 
     def begin(self) -> None:
         """Reset the state of the last cell: its answer, and what its guards refused."""
@@ -94,6 +98,7 @@ class Repl:
     def assign(self, name: str, value: Any, *, kept: bool = True) -> None:
         """Bind `name`. If it is `kept`, as a context is, it is restored after a cell that overwrites it."""
         self.namespace[name] = value
+        self.changes.assigned(name)
         if kept and name != "answer":
             self._scaffold[name] = value
 
@@ -138,19 +143,24 @@ class Repl:
             names["answer"] = {"content": "", "ready": False}
         return replaced
 
-    def variables(self) -> dict[str, dict[str, Any]]:
-        """name -> description, for the result: all names except guards and functions of the REPL."""
+    def variables(self, mentioned: Collection[str] = ()) -> tuple[dict[str, dict[str, Any]], frozenset[str]]:
+        """name -> description of the variables that a cell bound or can have changed, and which of them it bound.
+
+        `mentioned` are the names in its code. Guards and functions of the REPL are no variables.
+        """
         described: dict[str, dict[str, Any]] = {}
         room, nodes = self._result_bytes // 4, _DESCRIBED_NODES
-        for name, value in list(self.namespace.items()):
+        names, bound = self.changes.of_cell(mentioned)
+        for name in names:
+            value = self.namespace.get(name, _MISSING)
             if name in self._hidden or guards.is_internal(name) or len(name) > 128:
                 continue
-            if self._given.get(name, _MISSING) is value:
+            if value is _MISSING or self._given.get(name, _MISSING) is value:
                 continue
-            if len(described) == 256:
-                break
+            if not self.changes.has_room(name):
+                continue
             try:
-                entry = values.describe(value, self._value_bytes)
+                entry = values.describe(value, self._value_bytes, nodes)
             except MemoryError:
                 raise  # the caller builds the whole result again, with more memory
             except Exception:
@@ -163,14 +173,10 @@ class Repl:
             elif nodes < 0 and "value" in entry:
                 entry = {"type": entry["type"], "repr": entry.get("repr", values.shown(value))}
             described[name] = entry
-        return described
-
-    def identities(self) -> dict[str, int]:
-        """Which object each name is bound to. By address: a reference would keep what a cell deletes."""
-        return {name: id(value) for name, value in self.namespace.items()}
+        return described, bound
 
     def whole(
-        self, described: dict[str, Any], before: dict[str, int], mentioned: frozenset[str]
+        self, described: dict[str, Any], bound: frozenset[str], mentioned: frozenset[str]
     ) -> dict[str, Any] | None:
         """Add to the variables `described` the values that a cell bound, whole, and the small ones that it mentioned.
 
@@ -181,15 +187,20 @@ class Repl:
         if guards.VALUE in self.namespace:
             entry, held = self._described(self.namespace[guards.VALUE], nodes)
             nodes -= held
+        small = _MENTIONED_NODES
         for name, about in described.items():
             value = self.namespace.get(name, _MISSING)
-            bound = before.get(name) != id(value)
-            if name in self._scaffold or not (bound or name in mentioned):
+            if name in self._scaffold or not (name in bound or name in mentioned):
                 continue
-            limit = self._value_bytes if bound else min(_MENTIONED_BYTES, self._value_bytes)
-            found, taken, held = values.whole(value, min(limit, room), nodes)
+            if name in bound:
+                limit = self._value_bytes
+                found, taken, held = values.whole(value, min(limit, room), nodes)
+            else:
+                limit = min(_MENTIONED_BYTES, self._value_bytes)
+                found, taken, held = values.whole(value, min(limit, room), min(small, nodes))
+                small -= held
             # What is too large for the rest of the result only can be asked for, as can what was only mentioned.
-            if "size" not in found or (bound and (found["size"] > limit or values.length(value) > _ASKED_NODES)):
+            if "size" not in found or (name in bound and (found["size"] > limit or values.length(value) > _ASKED_NODES)):
                 about.update(found)
             room, nodes = room - taken, nodes - held
         return entry

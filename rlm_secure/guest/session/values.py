@@ -19,8 +19,11 @@ _BRACKETS: dict[type, Any] = {list: "[]", tuple: "()", set: "{}", dict: "{}", fr
 _BYTES = 65_536
 
 
-def describe(value: Any, value_bytes: int) -> dict[str, Any]:
-    """`{"type", "value"?, "repr"?}` for a variable: the value where it is small JSON, otherwise a bounded repr."""
+def describe(value: Any, value_bytes: int, nodes: int = _NODES) -> dict[str, Any]:
+    """`{"type", "value"?, "repr"?}` for a variable: the value where it is small JSON, otherwise a bounded repr.
+
+    The value has `nodes` items at most, and _NODES.
+    """
     name = name_of(value)
     value = tagged.simplified(value)
     kind = type(value)
@@ -32,7 +35,7 @@ def describe(value: Any, value_bytes: int) -> dict[str, Any]:
     if kind is int and value.bit_length() <= 4096:
         return {"type": name, "value": value}
     if kind in (list, dict, tuple):
-        plain = jsonable(value, value_bytes)
+        plain = jsonable(value, value_bytes, min(nodes, _NODES))
         if plain is not None:
             # JSON has no tuples: where there is one, the text says so.
             text = {} if plain[0] == value else {"repr": shown(value)[: value_bytes // 6]}
@@ -107,6 +110,8 @@ def _copy(value: Any, depth: int, budget: list[int]) -> Any:
         return value
     if kind is float and math.isfinite(value):
         return value
+    if kind in (list, tuple, dict) and len(value) > budget[0]:
+        raise _TooMuch  # before anything is copied
     if kind in (list, tuple):
         return [_copy(item, depth - 1, budget) for item in value]
     if kind is dict:

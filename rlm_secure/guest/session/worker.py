@@ -2,8 +2,10 @@
 
 A `done` frame carries
     stdout, stderr   text, limited while it is produced; `dropped` counts the bytes that were not kept
-    variables        name -> {type, value? (small JSON), repr?}; where `exec` asked for values, those that the cell
-                     bound have one of whole (see tagged.py), size (of what is too large) and why (it is no data)
+    variables        name -> {type, value? (small JSON), repr?} of those that the cell bound or can have changed; where
+                     `exec` asked for values, those that it bound have one of whole (see tagged.py), size (of what is
+                     too large) and why (it is no data)
+    gone             names of variables that there are no longer; null if `variables` are all that there are
     value            null, or such an entry: of the last expression, of the variable that `value` asked for, of the
                      list of findings that `check` asked for, each {reason, message, line}, or of a digest in hex
     files            name -> size of each file that the cell wrote
@@ -105,6 +107,7 @@ class SessionWorker:
         self._begin(begin)
         self._exec({"code": "x = 1 + 1", "values": True})
         del self._repl.namespace["x"]
+        self._repl.changes.forget()  # nobody was told
 
     def serve(
         self, channel: wire.FrameChannel, walls: dict[str, list[str]], begin: dict[str, Any] | None = None
@@ -166,6 +169,8 @@ class SessionWorker:
         source = request["code"]
         if "seed" in request:
             facades.reseed(request["seed"])
+        if not source:
+            self._repl.changes.forget()  # it asks for all variables as they are
 
         def cell() -> None:
             undirect()
@@ -182,9 +187,8 @@ class SessionWorker:
                 compiler.run(code, self._repl.namespace)
 
         mentioned: list[frozenset[str]] = []
-        before = self._repl.identities() if request.get("values") else None
-        streams = request.get("stream", False)
-        return self._run(cell, source, answer=True, mentioned=mentioned, before=before, streams=streams)
+        values, streams = request.get("values", False), request.get("stream", False)
+        return self._run(cell, source, answer=True, mentioned=mentioned, values=values, streams=streams)
 
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
         text: list[str] = []
@@ -290,6 +294,7 @@ class SessionWorker:
             return None  # the host sees that the new socket is closed, and continues without a checkpoint
         if child:
             os.close(fd)
+            self._repl.changes.forget()  # what the child tells, the host takes back with it
             return None
         os.dup2(fd, wire.FD)
         os.close(fd)
@@ -312,13 +317,12 @@ class SessionWorker:
         *,
         answer: bool = False,
         mentioned: list[frozenset[str]] | None = None,
-        before: dict[str, int] | None = None,
+        values: bool = False,
         streams: bool = False,
     ) -> dict[str, Any]:
         """Run `body` as a cell and build its result. Only a cell has an `answer`.
 
-        With `before`, the identities of its variables, the result has the values that it bound; `mentioned` are
-        its names. If it `streams`, the host gets its output while it runs, in calls.
+        `mentioned` are its names. With `values`, the result has the values that it bound. If it `streams`, the host gets its output while it runs, in calls.
 
         It can be interrupted until the result is built; its output is captured, and every exception is caught. Code of
         a cell also runs after its last line: the text of its exception comes from its own method, and releasing an
@@ -343,11 +347,8 @@ class SessionWorker:
             self._conclude(lambda: self._fault(ended, source, result))
         if answer:
             self._conclude(lambda: self._answer(result))
-        self._conclude(lambda: result.update(variables=repl.variables()))
-        result["files"] = self._store.changed() if answer else {}
-        if before is not None and mentioned:
-            names = mentioned[0]
-            self._conclude(lambda: result.update(value=repl.whole(result["variables"], before, names)))
+            self._conclude(lambda: self._describe(result, mentioned[0] if mentioned else frozenset(), values=values))
+            result["files"] = self._store.changed()
         self._conclude(repl.forget_value)
         self._conclude(repl.restore)
         if self._interrupted and (result["error"] is None or result["error"]["kind"] != "interrupted"):
@@ -411,6 +412,14 @@ class SessionWorker:
             result["error"] = {"kind": "refused", "message": message, "rule": "result-bytes"}
             self.errors.write(f"{message}\n")
 
+    def _describe(self, result: dict[str, Any], mentioned: frozenset[str], *, values: bool) -> None:
+        """Put the variables into `result` that the cell bound, or can have changed, and the names that are gone."""
+        repl = self._repl
+        result["variables"], bound = repl.variables(mentioned)
+        if values:
+            result["value"] = repl.whole(result["variables"], bound, mentioned)
+        result["gone"] = repl.changes.tell(result["variables"])
+
     def _take_reserve(self) -> None:
         """Reserve memory for the work that must succeed after a cell has used up the rest. Untouched, so it is free."""
         if not self.reserve:
@@ -427,7 +436,8 @@ class SessionWorker:
             entry.pop("whole", None)  # it can be asked for
         if not self._channel.send_within(result, limit):
             # Escaped JSON can be six times as long as the text: drop the least important parts first.
-            result["variables"] = {}
+            result["variables"], result["gone"] = {}, []
+            self._repl.changes.forget()
             result["value"] = None
             for field in ("stdout", "stderr"):
                 kept = result[field][: limit // 32]
@@ -469,5 +479,5 @@ def _done() -> dict[str, Any]:
     """The result of a request that runs no code of a cell: garbage collection, which may close generators, is off."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     empty: dict[str, Any] = {"variables": {}, "answer": None, "error": None, "stdout": "", "stderr": "", "dropped": 0}
-    empty |= {"value": None, "files": {}}
+    empty |= {"value": None, "files": {}, "gone": []}
     return {"op": "done", **empty, "peak": peak, "cpu": 0.0}
