@@ -175,7 +175,6 @@ class Sandbox(Owned):
             self._repl.cleanup()
 
     def _check(self) -> None:
-        super()._check()
         self._repl.require()
 
     def __enter__(self) -> Self:

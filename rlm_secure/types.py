@@ -92,6 +92,8 @@ def held_bytes(value: Any, most: int = UNBOUNDED) -> int:
 
     A text that occurs twice counts twice. Other objects count with their own few bytes, without what they refer to.
     """
+    if type(value) is str or value is None:
+        return sys.getsizeof(value)
     total = 0
     waiting: list[Iterable[Any]] = [(value,)]
     while waiting and total <= most:
@@ -372,6 +374,9 @@ class RefusedCall(RLMChatCompletion):
     """A call that was refused before a model was asked. `prompt` says how long the prompt was, and holds none of it."""
 
 
+_NO_VALUES: Final = Values()
+
+
 @dataclass(init=False)
 class REPLResult:
     """The result of one cell.
@@ -439,7 +444,7 @@ class REPLResult:
         self.final_value = final_value
         self.dropped_calls = dropped_calls
         self._value: Any = None
-        self.values = Values()
+        self.values = _NO_VALUES
         self.reprs = {}
         self.text = ""
         self.files = {}

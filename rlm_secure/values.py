@@ -33,7 +33,7 @@ class Values(Mapping[str, Any]):
     ) -> None:
         self._held = dict(held or {})
         self.refused: dict[str, ValueUnavailable] = dict(refused or {})
-        self._names = frozenset(names)
+        self._names = names
         self._ask = ask
 
     def __getitem__(self, name: str) -> Any:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import binascii
 import json
+import os
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast, get_args
@@ -138,6 +138,8 @@ class CellResult:
     peak_bytes: int = 0
     dropped_bytes: int = 0
     resumed: bool = False
+    described: Any = None
+    """What the host makes of the variables for its own result (environments/variables.py)."""
 
 
 def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def event(
 
 def fresh_nonce() -> str:
     """A random value, sent last in a frame: the worker's next frame repeats it, which proves that it read this one."""
-    return secrets.token_hex(8)
+    return os.urandom(8).hex()
 
 
 def check_nonce(message: Mapping[str, Any], nonce: str | None) -> None:
@@ -390,7 +392,7 @@ def _variable(entry: Any, value_bytes: int) -> tuple[Variable, int]:
                 whole = (_untagged(entry["whole"]),)
             except CrowdedValue as refused:
                 why = str(refused)
-    return Variable(kind, value, has_value, shown, whole, least, inert_line(why)), cut
+    return Variable(kind, value, has_value, shown, whole, least, inert_line(why) if why else ""), cut
 
 
 def _untagged(value: Any) -> Any:
@@ -463,6 +465,8 @@ def _string(message: Mapping[str, Any], key: str) -> str:
 
 def _number(message: Mapping[str, Any], key: str) -> float:
     value = message.get(key)
+    if type(value) is float and 0 <= value <= _LARGEST:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _broken(f"{key} is not a number")
     try:

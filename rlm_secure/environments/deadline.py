@@ -34,7 +34,7 @@ class Deadline:
         """Whether the request runs no cell: `wall` is then limits.start_seconds, plus the time for a context."""
         self._wall_end = time.monotonic() + wall
         self._end = float("inf")
-        self._end_cause: CellError | None = None
+        self._end_cause: Callable[[], CellError] | None = None
         self._cpu_limit = cpu
         self._read_cpu = read_cpu
         self._left = left
@@ -43,8 +43,10 @@ class Deadline:
         self._expired: float | None = None
         self.cause: CellError | None = None
 
-    def bound(self, seconds: float, cause: CellError) -> None:
-        """End the request that many seconds from now for `cause`; `extend` does not move this. The first bound wins."""
+    def bound(self, seconds: float, cause: Callable[[], CellError]) -> None:
+        """End the request that many seconds from now for what `cause` makes; `extend` does not move this. The first
+        bound wins.
+        """
         if (end := time.monotonic() + seconds) < self._end:
             self._end, self._end_cause = end, cause
 
@@ -92,7 +94,7 @@ class Deadline:
         if self._expired is None:
             now = time.monotonic()
             if now >= self._end and self._end < self._wall_end and self._end_cause is not None:
-                self.expire(self._end_cause)
+                self.expire(self._end_cause())
             elif now >= self._wall_end:
                 limit = "limits.start_seconds" if self.command else "limits.cell_seconds"
                 what = "a request that runs no cell took" if self.command else "the cell ran"

@@ -23,6 +23,7 @@ from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, Snapshot, require_walls
 from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned, refuse
+from rlm_secure.environments.variables import described
 from rlm_secure.environments.waiting import FILE_BYTES_A_SECOND, longer_than_a_run, too_long
 from rlm_secure.errors import (
     CellCrashed,
@@ -47,8 +48,6 @@ _log = logging.getLogger("rlm_secure.session")
 
 #: A JSON value up to this many characters is sent in a frame; larger ones are sent as a context is.
 _SMALL = 64 * 1024
-#: Characters of the text of a variable in `reprs`.
-_SHORT = 2_000
 
 
 class REPL(Owned):
@@ -473,7 +472,6 @@ class REPL(Owned):
             self._session.close()
 
     def _check(self) -> None:
-        super()._check()
         self._session.require()
 
     def __enter__(self) -> Self:
@@ -493,10 +491,11 @@ def to_repl_result(
     With `ask`, which reads a variable from the session, the result has values.
     """
     last = result.value
+    told = result.described or described(result.variables)
     made = REPLResult(
         stdout=result.stdout,
         stderr=result.stderr,
-        locals={name: _local(variable) for name, variable in result.variables.items()},
+        locals=told.locals,
         execution_time=result.seconds,
         rlm_calls=rlm_calls,
         final_answer=None if result.answer is None else result.answer.text,
@@ -507,12 +506,15 @@ def to_repl_result(
         final_value=None if result.answer is None else result.answer.value,
     )
     if ask is not None:
-        known = {name: each for name, each in result.variables.items() if each.known}
-        found = {name: _whole(name, each, value_bytes) for name, each in known.items()}
-        refused = {name: value for name, value in found.items() if isinstance(value, ValueUnavailable)}
-        held = {name: value for name, value in found.items() if name not in refused}
+        held: dict[str, Any] = {}
+        refused: dict[str, ValueUnavailable] = {}
+        for name, each in told.known.items():
+            if each.whole is not None:
+                held[name] = each.whole[0]
+            else:
+                refused[name] = unavailable(name, each.type, each.size, each.why, value_bytes)
         made.values = Values(held, refused, result.variables, ask)
-        made.reprs = {name: _shown(each) for name, each in result.variables.items()}
+        made.reprs = told.reprs
         if last is not None and last.type != "NoneType":
             made.keep(_whole("the result", last, value_bytes), last.repr)
     return made
@@ -523,17 +525,6 @@ def _whole(name: str, variable: Variable, limit: int) -> Any:
     if variable.whole is not None:
         return variable.whole[0]
     return unavailable(name, variable.type, variable.size, variable.why, limit)
-
-
-def _shown(variable: Variable) -> str:
-    """A text of a variable, from its value if that is known."""
-    if variable.whole is None and (variable.repr or not variable.has_value):
-        return variable.repr
-    try:
-        text = repr(variable.value if variable.whole is None else variable.whole[0])
-    except (ValueError, ArithmeticError):  # an int with too many digits for a text, a Counter of a signaling NaN
-        return variable.repr
-    return text if len(text) <= _SHORT else f"{text[:_SHORT]}... [{len(text)} long]"
 
 
 def record(audit: AuditSink, session: str, result: CellResult) -> None:
@@ -547,10 +538,6 @@ def record(audit: AuditSink, session: str, result: CellResult) -> None:
         audit.limit(session, limit=error.limit, detail=str(error))
     if result.dropped_bytes:
         audit.limit(session, limit="limits.stdout_bytes", detail=f"{result.dropped_bytes} bytes dropped")
-
-
-def _local(variable: Variable) -> Any:
-    return variable.value if variable.has_value else variable.repr
 
 
 class _Numbers:

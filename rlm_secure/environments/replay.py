@@ -15,6 +15,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable, code_findings, digest_of
@@ -175,37 +176,40 @@ class ReplayedSession(Session):
         most = None if exclude_host_time else seconds
         wait = Wait(lambda: self._interrupts, most, limits.run_seconds)
         try:
-            with self._turn(wait):
-                self._require()
-                self._refused = {}
-                source = self._gate.cell_source(code)
-                if not source.allowed:
-                    error = source.cell_error
-                    return CellResult(stderr=f"{error}\n", error=error)
-                count = self._gate.cells(self._cells + 1)
-                if not count.allowed:
-                    self.close()
-                    raise SessionEnded(count.reason)
-                self._cells += 1
-                wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
-                streamed = _Streamed(getattr(calls, "output", None), limits.stdout_bytes)
-
-                def answer(call: Call | Printed, deadline: Deadline) -> Any:
-                    if not isinstance(call, Printed):
-                        return self._ask(calls, call, deadline, most)
-                    began = time.monotonic()
-                    streamed.tell(call)
-                    self._exclude(deadline, time.monotonic() - began)
-                    return None
-
-                result = self._run(self._cell(code, stream=streamed.wanted), answer, wall, wait)
-                streamed.end(result)
-                return result
+            self._take_turn(wait)
         except NoTurn as none:
             if self._lock.taken:  # by background work: no cell ran
                 self._refused = {}
             said = f"{none.error}; it did not begin, and the session's variables are as they were"
             return CellResult(stderr=f"{said}\n", error=none.error, seconds=time.monotonic() - wait.began)
+        try:
+            self._require()
+            self._refused = {}
+            source = self._gate.cell_source(code)
+            if not source.allowed:
+                error = source.cell_error
+                return CellResult(stderr=f"{error}\n", error=error)
+            count = self._gate.cells(self._cells + 1)
+            if not count.allowed:
+                self.close()
+                raise SessionEnded(count.reason)
+            self._cells += 1
+            wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
+            streamed = _Streamed(getattr(calls, "output", None), limits.stdout_bytes)
+
+            def answer(call: Call | Printed, deadline: Deadline) -> Any:
+                if not isinstance(call, Printed):
+                    return self._ask(calls, call, deadline, most)
+                began = time.monotonic()
+                streamed.tell(call)
+                self._exclude(deadline, time.monotonic() - began)
+                return None
+
+            result = self._run(self._cell(code, stream=streamed.wanted), answer, wall, wait)
+            streamed.end(result)
+            return result
+        finally:
+            self._lock.release()
 
     def assign(self, name: str, value: Any) -> None:
         """Bind `name` to a small JSON value."""
@@ -356,12 +360,16 @@ class ReplayedSession(Session):
         except NoTurn as none:
             raise none.error from None
 
-    @contextmanager
-    def _turn(self, wait: Wait) -> Iterator[None]:
-        """Hold the session's turn during the block. Raises NoTurn if it does not come in time."""
+    def _take_turn(self, wait: Wait) -> None:
+        """Take the session's turn. Raises NoTurn if it does not come in time."""
         if not self._lock.acquire(give_up=wait.over):
             assert wait.error is not None
             raise NoTurn(wait.error)
+
+    @contextmanager
+    def _turn(self, wait: Wait) -> Iterator[None]:
+        """Hold the session's turn during the block. Raises NoTurn if it does not come in time."""
+        self._take_turn(wait)
         try:
             yield
         finally:
@@ -406,8 +414,8 @@ class ReplayedSession(Session):
     def _bound(self, deadline: Deadline, wait: Wait) -> None:
         """End a cell after its caller's seconds and after those of a run, including all waits for the host."""
         if wait.most is not None:
-            deadline.bound(wait.most - (time.monotonic() - wait.began), too_long(wait.most))
-        deadline.bound(wait.longest - wait.in_background, longer_than_a_run(wait.longest))
+            deadline.bound(wait.most - (time.monotonic() - wait.began), partial(too_long, wait.most))
+        deadline.bound(wait.longest - wait.in_background, partial(longer_than_a_run, wait.longest))
 
     def _converse(
         self, entry: LogEntry, calls: Answers, deadline: Deadline, stopped: list[BaseException]
@@ -559,7 +567,7 @@ class ReplayedSession(Session):
             self._log_attachments += entry.attachment is not None
             if (
                 self._log_bytes > LOG_BYTES
-                or not self._gate.context(self._log_attached).allowed
+                or (entry.attachment is not None and not self._gate.context(self._log_attached).allowed)
                 or self._log_attachments > LOG_ATTACHMENTS
             ):
                 self._log = None
@@ -632,6 +640,7 @@ class ReplayedSession(Session):
 
     def _replay(self, seconds: float) -> bool:
         log = self._log or []
+        _logger.info("a session is resumed: %d requests of %.3f CPU s are run again", len(log), self._log_seconds)
         self._begin_log()
         if not self._bring_back():
             return False
@@ -652,7 +661,6 @@ class ReplayedSession(Session):
         return True
 
     def _check(self) -> None:
-        super()._check()
         self._lock.check()
 
     def _require(self) -> None:

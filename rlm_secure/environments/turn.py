@@ -46,26 +46,28 @@ class Owned:
             if name.startswith("_") and name not in ("__enter__", "__exit__"):
                 continue
             if isinstance(value, property):
-                setattr(cls, name, property(_checked(value.fget, "_check_process"), doc=value.__doc__))
+                setattr(cls, name, property(_checked(value.fget, whole=False), doc=value.__doc__))
             elif inspect.isfunction(value):
-                setattr(cls, name, _checked(value, "_check"))
+                setattr(cls, name, _checked(value, whole=True))
 
     def _check_process(self) -> None:
         Gate.process(self._owner).require(WrongProcess)
 
     def _check(self) -> None:
-        """Raise if the caller may not call a method."""
-        self._check_process()
+        """Raise if the caller may not call a method, though its process may."""
 
 
-def _checked(function: Any, check: str) -> Any:
+def _checked(function: Any, *, whole: bool) -> Any:
     leaving = function.__name__ == "__exit__"
 
     @functools.wraps(function)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if leaving and args and args[0] is not None and os.getpid() != self._owner:
-            return None
-        getattr(self, check)()
+        if os.getpid() != self._owner:
+            if leaving and args and args[0] is not None:
+                return None
+            self._check_process()
+        if whole:
+            self._check()
         return function(self, *args, **kwargs)
 
     return checked

@@ -29,6 +29,7 @@ Guards: the limits on depth and digits, checked before any parser in the guest s
 
 from __future__ import annotations
 
+import _json
 import _socket
 import json
 import os
@@ -42,8 +43,15 @@ FD = 3
 MAX_FRAME = 256 * 1024 * 1024
 
 _HEADER = struct.Struct(">I")
-# ASCII without spaces; no check for circular references, because RecursionError ends them.
-_ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False, allow_nan=False)
+
+
+def _unwritable(value: object) -> NoReturn:
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+# ASCII without spaces; no check for circular references, because RecursionError ends them. The C encoder itself: the
+# json module of a worker has another, with checks that cells need (language/facades/borrowed.py).
+_in_c: Any = _json.make_encoder(None, _unwritable, _json.encode_basestring_ascii, None, ":", ",", False, False, False)
 
 #: Levels of lists and objects: as many as Python writes and reads with its default recursion limit.
 MAX_DEPTH = 1000
@@ -114,7 +122,7 @@ _scan_strictly = cast(Any, json.JSONDecoder(parse_constant=_constant, object_pai
 
 def encode(message: dict[str, Any]) -> str:
     """`message` as ASCII JSON. Raises TypeError or ValueError when it cannot be written as JSON."""
-    return _ENCODER.encode(message)
+    return "".join(_in_c(message, 0))
 
 
 def frame(message: dict[str, Any], limit: int = MAX_FRAME) -> bytes:

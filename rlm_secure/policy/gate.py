@@ -247,8 +247,10 @@ class Gate:
             return Decision(False, "cell-type", f"a cell is a str of Python source, not {_kind(code)}")
         limit = self.policy.language.source_bytes
         size = _excess(code, limit)
-        said = f"the cell takes {size or 0:,} bytes, more than language.source_bytes = {limit:,}; "
-        return _unless("source-bytes", size is not None, said + "move data to the context")
+        if size is None:
+            return Decision(True, "source-bytes")
+        said = f"the cell takes {size:,} bytes, more than language.source_bytes = {limit:,}; move data to the context"
+        return Decision(False, "source-bytes", said)
 
     def context(self, size: int) -> Decision:
         """Whether a context of `size` bytes, as it is stored for the guest, may be loaded."""
@@ -275,8 +277,9 @@ class Gate:
     def cells(self, count: int) -> Decision:
         """Whether a session may run its cell number `count`, counted from 1."""
         limit = self.policy.limits.cells
-        said = f"the session has run limits.cells = {limit:,} cells; start a new session"
-        return _unless("cells", count > limit, said)
+        if count <= limit:
+            return Decision(True, "cells")
+        return Decision(False, "cells", f"the session has run limits.cells = {limit:,} cells; start a new session")
 
     def resumes(self, count: int) -> Decision:
         """Whether a session, or a run's sessions, may be resumed for time number `count`, counted from 1."""

@@ -60,8 +60,10 @@ def population(session: LocalSession) -> set[int]:
 
 
 def taught(box: Unscreened, code: str) -> LocalSession:
+    session = session_of(box)
+    session._copy_cost.outweighed = lambda *_, **__: True  # type: ignore[method-assign]  # a checkpoint soon
     assert box.run(textwrap.dedent(code)).error is None
-    return session_of(box)
+    return session
 
 
 # -- CPU seconds of the whole session -----------------------------------------------------------------
@@ -1077,7 +1079,7 @@ def test_hostile_sessions_delay_nobody_s_checkpoint_but_their_own():
             thread.start()
         for thread in threads:
             thread.join()
-        assert honest.run("for i in range(300_000): x += i").error is None
+        assert honest.run("for i in range(5_000_000): x += i").error is None
         session = session_of(honest)
         started = time.monotonic()
         while session._spare is None and time.monotonic() - started < 60:

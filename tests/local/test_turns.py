@@ -157,7 +157,7 @@ def test_an_init_that_does_not_let_go_delays_no_request(monkeypatch: pytest.Monk
         assert box.run("x = 1", timeout=2.0).error is None
         assert session._spare is session._root  # its checkpoint is for when it is idle
         deadline = Deadline(30.0)
-        deadline.bound(0.2, CellTimeout("over"))
+        deadline.bound(0.2, lambda: CellTimeout("over"))
         assert not session._slim(deadline)
         session._worker.interrupted.set()
         assert not session._slim(Deadline(30.0))

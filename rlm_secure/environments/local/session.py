@@ -27,6 +27,7 @@ from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.interface import Snapshot
 from rlm_secure.environments.local import cgroup, idle, pidfd, pool, report
 from rlm_secure.environments.local.cgroup import Group
+from rlm_secure.environments.local.copycost import CopyCost
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
@@ -43,9 +44,12 @@ from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
-#: If the log took more CPU seconds, or has more entries, a checkpoint precedes the next cell.
+#: If the log took more CPU seconds, or has more entries, a checkpoint precedes the next cell where that is worth its
+#: copies (copycost.py).
 _LOG_SECONDS = 0.05
 _LOG_ENTRIES = 256
+#: A log of more entries is cut whatever a copy costs.
+_MOST_ENTRIES = 4096
 #: A log within both limits, without calls in its last entry, is not worth a checkpoint while idle.
 _WORTH_SECONDS = 0.005
 _WORTH_ENTRIES = 16
@@ -98,6 +102,7 @@ class LocalSession(ReplayedSession):
         self._first = True  # its workers belong into that one
         self._cpu = cpu or CpuAccount(spec.cpu_seconds, 0.0 if origin is None else origin.cpu_seconds)
         self._copies_missed = 0  # in a row
+        self._copy_cost = CopyCost()
         self._copy_seconds = policy.limits.memory_bytes / _COPIED_BYTES_A_SECOND
         self._retired_bytes = _RETIRED_BYTES
         self._unadopted = False  # a fork was allowed, and its copy never reported
@@ -301,7 +306,9 @@ class LocalSession(ReplayedSession):
 
         Raises Overdue when the cell's bounds end first, SessionEnded when the session ends.
         """
-        if self._log is None or self._log_seconds > _LOG_SECONDS or len(self._log) > _LOG_ENTRIES:
+        if self._log is None or (
+            (self._log_seconds > _LOG_SECONDS or len(self._log) > _LOG_ENTRIES) and self._worth_a_copy(idle=False)
+        ):
             retires = self._spare is not None and self._spare is self._root
             if retires and deadline.left_of_bounds() < _RETIRE_SECONDS and self._log_seconds <= REPLAY_SECONDS:
                 return  # init may need longer to free its memory: left for when the session is idle
@@ -310,10 +317,14 @@ class LocalSession(ReplayedSession):
             self._require()
             deadline.extend(time.monotonic() - began)
 
+    def _worth_a_copy(self, *, idle: bool) -> bool:
+        if self._log is None or len(self._log) > _MOST_ENTRIES:
+            return True
+        cost = self._copy_cost
+        return self._log_seconds >= cost.needed and cost.outweighed(self._log_seconds, self._worker, idle=idle)
+
     def _transmit(self, entry: LogEntry, deadline: Deadline) -> None:
         try:
-            if pidfd.ended(self._worker.pidfd):  # a copy of it may keep its channel open, and nobody would read it
-                raise Died
             self._worker.send(entry.request, None if entry.attachment is None else [entry.attachment.fd], deadline)
         except Died as died:
             died.unsent = True
@@ -351,7 +362,7 @@ class LocalSession(ReplayedSession):
     def _converse(
         self, entry: LogEntry, calls: Answers, deadline: Deadline, stopped: list[BaseException]
     ) -> CellResult:
-        worker, before = self._worker, self._worker.cpu_at_most()
+        worker, before = self._worker, self._worker.cpu_at_rest()
         try:
             result = super()._converse(entry, calls, deadline, stopped)
         except (Died, Overdue) as ended:
@@ -370,11 +381,9 @@ class LocalSession(ReplayedSession):
     def _noted(self) -> None:
         if not self._copies:
             super()._noted()
-        elif (
-            self._log is None
-            or self._log_seconds > _WORTH_SECONDS
-            or self._log[-1].replies
-            or len(self._log) > _WORTH_ENTRIES
+        elif self._log is None or (
+            (self._log_seconds > _WORTH_SECONDS or self._log[-1].replies or len(self._log) > _WORTH_ENTRIES)
+            and (self._log_seconds >= self._copy_cost.needed or len(self._log) > _MOST_ENTRIES)
         ):
             idle.watch(self)
 
@@ -474,6 +483,7 @@ class LocalSession(ReplayedSession):
             self._spare.weigh()
         if self._strangers():
             self._refuse_strangers(tree, source)
+        self._copy_cost.taken(time.monotonic() - began)
         missed = fresh is None or time.monotonic() - began > _SLOW_SECONDS + self._copy_seconds
         self._copies_missed = self._copies_missed + 1 if missed else 0
         self._copies = self._copies and self._copies_missed < _COPIES_MISSED
@@ -517,7 +527,8 @@ class LocalSession(ReplayedSession):
     def while_idle(self) -> None:
         """Take a checkpoint, unless a cell runs: a busy session is scheduled again after its cell."""
         with self._lock.in_background() as free:
-            if free and not (self._log == [] and self._tree and self._spare and self._tree.holders(self._spare) > 1):
+            copied = self._log == [] and self._tree and self._spare and self._tree.holders(self._spare) > 1
+            if free and not copied and self._worth_a_copy(idle=True):
                 self.checkpoint()
 
     def _copy(

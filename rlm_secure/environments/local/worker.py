@@ -138,6 +138,7 @@ class Worker:
         self._process = process
         self._buffer = bytearray()
         self._stopped = False
+        self._stopped_since = 0.0
         self.nonce: str | None = None
         """The worker's answer to the last frame must carry it: a worker that has not read the frame cannot know it."""
         # Timeouts of the kernel, not of Python, which would add a poll(2) to each call.
@@ -148,6 +149,7 @@ class Worker:
         self._cpu_clock: int | None = None
         self._readable = select.poll()
         self._readable.register(connection, select.POLLIN)
+        self._readable.register(pidfd, select.POLLIN)
         self._cpu_looked = time.monotonic() if since is None else since
         self.cpu_seen = 0.0
         """CPU seconds at the last reading."""
@@ -188,11 +190,17 @@ class Worker:
         self._write(frame, fds, deadline)
 
     def _check_silence(self) -> None:
-        """Raise ProtocolViolation for unread data: it would be taken for the answer to the next frame. Raises Died."""
+        """Raise ProtocolViolation for unread data: it would be taken for the answer to the next frame.
+
+        Raises Died if it has ended: a copy of it may keep its channel open, and nobody would read what is sent.
+        """
         data: bytes | bytearray = self._buffer
         if not data:
-            if not self._readable.poll(0):
+            ready = self._readable.poll(0)
+            if not ready:
                 return
+            if any(fd == self._pidfd for fd, _ in ready):
+                raise Died
             try:
                 data = self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
             except OSError:
@@ -392,6 +400,10 @@ class Worker:
         seconds = self.cpu_seconds()
         return self.cpu_seen + time.monotonic() - self._cpu_looked if seconds is None else seconds
 
+    def cpu_at_rest(self) -> float:
+        """As `cpu_at_most`; the last reading, if it was stopped by then and still is."""
+        return self.cpu_seen if self._stopped and self._cpu_looked > self._stopped_since else self.cpu_at_most()
+
     @property
     def pidfd(self) -> int:
         """Its pidfd; -1 once it is dropped."""
@@ -408,6 +420,17 @@ class Worker:
         None if it is gone, or hidden. Swap and page tables may be left out if the sum cannot exceed `enough`.
         """
         return _held_bytes(self._read, enough)
+
+    def faults(self) -> int | None:
+        """Page faults that it had since it was forked: pages that it wrote to first, or that were copied for it.
+
+        None if it is gone, or hidden. Source: proc_pid_stat(5), minflt.
+        """
+        try:
+            fields = self._read("stat").rpartition(b")")[2].split()
+            return int(fields[7])
+        except (OSError, IndexError, ValueError):
+            return None
 
     def _read(self, name: str) -> bytes:
         """A file of its directory in /proc. Raises OSError."""
@@ -450,6 +473,7 @@ class Worker:
     def stop(self, stopped: bool = True) -> None:
         """Stop it, or let it continue: an idle worker or a spare uses no CPU."""
         self._stopped = stopped
+        self._stopped_since = time.monotonic()
         pidfd.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def verdict(self) -> CellError:

@@ -1,9 +1,9 @@
 """Which variables the result of a cell describes: those that the cell bound, and those that it can have changed.
 
 So a cell costs the same whatever its session holds. The host keeps what it was told of all others. A change is found by
-names: the cell's own, those in the functions and classes that it names, and other names of the same objects. What
-is reached in another way only (`rows = data["rows"]` in one cell, `rows.append(1)` in the next) keeps its earlier description,
-until a cell names it.
+names: the cell's own, those in the functions and classes that it names, and other names of the same objects. What is
+reached in another way only (`rows = data["rows"]` in one cell, `rows.append(1)` in the next) keeps its earlier
+description, until a cell names it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import gc
 import types
 from collections.abc import Collection, Mapping
+from itertools import compress
+from operator import ne
 from typing import Any
 
 from ..language import compiler
@@ -32,32 +34,49 @@ class Changes:
 
     def __init__(self, namespace: Mapping[str, Any]) -> None:
         self._namespace = namespace
-        # By address: a reference would keep what a cell deletes. Where a new object has the address of an old one, the
-        # cell, or a function that it calls, mentions the name.
-        self._bound: dict[str, int] = {}
-        self._assigned: set[str] = set()
+        #: Names that the host has bound since.
+        self._assigned: dict[str, int] = {}
         self._told: set[str] = set()
         self._whole, self._crowded, self._new = True, False, 0
-        self._look()
+        self._seen: tuple[list[str], list[int]] = [*namespace], [*map(id, namespace.values())]
+        self._bound = self._seen
 
     def assigned(self, name: str) -> None:
         """The host has bound `name`: it is described after the next cell, which has not bound it."""
-        self._assigned.add(name)
-        self._bound[name] = id(self._namespace[name])
+        self._assigned[name] = id(self._namespace[name])
 
     def forget(self) -> None:
         """The host has nothing of what it was told: the next result describes every variable."""
         self._whole = True
 
     def of_cell(self, mentioned: Collection[str]) -> tuple[list[str], frozenset[str]]:
-        """The names that the result of a cell describes, and which of them it bound. `mentioned` are those in its code."""
-        held = list(self._namespace.items())
-        self._new = 0 if self._whole else len(self._told)
-        before = self._bound
-        bound = [name for name, value in held if before.get(name) != id(value)]
+        """The names that a result describes, and which of them its cell bound. `mentioned` are those in its code."""
+        bound = self._bound_names()
         if self._whole:
-            return [name for name, _ in held], frozenset(bound)
-        return list(dict.fromkeys([*bound, *self._assigned, *self._touched([*mentioned, *bound], held)])), frozenset(bound)
+            self._new = 0
+            return self._seen[0], frozenset(bound)
+        self._new = len(self._told)
+        names = dict.fromkeys(bound)
+        names.update(self._assigned)
+        names.update(dict.fromkeys(self._touched([*mentioned, *bound])))
+        return list(names), frozenset(bound)
+
+    def _bound_names(self) -> list[str]:
+        """The names that are bound to another object than after the last cell, and not by the host.
+
+        By address: a reference would keep what a cell deletes. Where a new object has the address of an old one, the
+        cell, or a function that it calls, mentions the name.
+        """
+        names, (before, old) = dict(self._namespace), self._bound  # a copy, as a finalizer may bind others meanwhile
+        self._seen = now, new = [*names], [*map(id, names.values())]
+        if now[: len(before)] == before:
+            bound = [*compress(before, map(ne, new, old)), *now[len(before) :]]
+        else:
+            known = dict(zip(before, old, strict=True))
+            bound = [name for name, address in zip(now, new, strict=True) if known.get(name) != address]
+        if not self._assigned:
+            return bound
+        return [name for name in bound if self._assigned.get(name) != id(names[name])]
 
     def has_room(self, name: str) -> bool:
         """Whether the host takes one more variable, `name`, if it has not been told of it."""
@@ -70,22 +89,24 @@ class Changes:
 
     def tell(self, described: Collection[str]) -> list[str] | None:
         """Note what the host is told now. Returns the names that are gone; None if these are all variables."""
-        whole = self._whole
-        gone = [] if whole else [name for name in self._told if name not in self._namespace]
-        self._told = set(described) if whole else self._told.difference(gone).union(described)
+        self._bound = self._seen
         self._assigned.clear()
-        self._look()
-        self._whole = self._crowded and bool(gone)  # there is room for others now
-        self._crowded = self._crowded and not gone
-        return None if whole else gone
+        if self._whole:
+            self._told, self._whole = set(described), False
+            return None
+        gone = [*self._told.difference(self._seen[0])]
+        self._told.difference_update(gone)
+        self._told.update(described)
+        if gone and self._crowded:  # there is room for others now
+            self._whole, self._crowded = True, False
+        return gone
 
-    def _look(self) -> None:
-        self._bound = {name: id(value) for name, value in list(self._namespace.items())}
-
-    def _touched(self, mentioned: Collection[str], held: list[tuple[str, Any]]) -> list[str]:
-        """Those of the names `held` that code mentions, or whose values it can have changed by what it mentions."""
+    def _touched(self, mentioned: Collection[str]) -> list[str]:
+        """The names that code mentions, and others whose values it can have changed by what it mentions."""
         names = self._namespace
-        reached = _reached(mentioned, names)
+        if all(type(names[name]) in _FIXED for name in mentioned if name in names):
+            return [name for name in mentioned if name in names]
+        reached, held = _reached(mentioned, names), list(names.items())
         if reached is None:
             return [name for name, value in held if name in mentioned or type(value) not in _FIXED]
         changed = {id(names[name]) for name in reached if type(names[name]) not in _FIXED}
@@ -128,7 +149,8 @@ def _reached(mentioned: Collection[str], names: Mapping[str, Any]) -> set[str] |
         elif kind in (staticmethod, classmethod):
             waiting.append(value.__func__)
         elif own_class(value):
-            waiting += [held for base in order_of(value) if own_class(base) for held in list(namespace_of(base).values())]
+            for base in filter(own_class, order_of(value)):
+                waiting += namespace_of(base).values()
         elif own_instance(value):
             waiting.append(kind)
     return reached

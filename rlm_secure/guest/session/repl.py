@@ -200,7 +200,8 @@ class Repl:
                 found, taken, held = values.whole(value, min(limit, room), min(small, nodes))
                 small -= held
             # What is too large for the rest of the result only can be asked for, as can what was only mentioned.
-            if "size" not in found or (name in bound and (found["size"] > limit or values.length(value) > _ASKED_NODES)):
+            large = found.get("size", 0) > limit or values.length(value) > _ASKED_NODES
+            if "size" not in found or (name in bound and large):
                 about.update(found)
             room, nodes = room - taken, nodes - held
         return entry

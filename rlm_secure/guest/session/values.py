@@ -15,6 +15,8 @@ _ITEMS = 8
 _TEXT = 200
 _STRING = 2000
 _BRACKETS: dict[type, Any] = {list: "[]", tuple: "()", set: "{}", dict: "{}", frozenset: ("frozenset({", "})")}
+_NAMES = {int: "int", str: "str", float: "float", bool: "bool", type(None): "NoneType"}
+_SMALL_INT = 1 << 200
 #: Most bytes of one variable in a description of all of them.
 _BYTES = 65_536
 
@@ -24,6 +26,9 @@ def describe(value: Any, value_bytes: int, nodes: int = _NODES) -> dict[str, Any
 
     The value has `nodes` items at most, and _NODES.
     """
+    kind = type(value)
+    if kind in _NAMES and value_bytes >= 100 and is_small(value, kind):
+        return {"type": _NAMES[kind], "value": value}
     name = name_of(value)
     value = tagged.simplified(value)
     kind = type(value)
@@ -41,6 +46,15 @@ def describe(value: Any, value_bytes: int, nodes: int = _NODES) -> dict[str, Any
             text = {} if plain[0] == value else {"repr": shown(value)[: value_bytes // 6]}
             return {"type": name, "value": plain[0], **text}
     return {"type": name, "repr": shown(value)[: value_bytes // 6]}
+
+
+def is_small(value: Any, kind: type) -> bool:
+    """Whether `value`, of a class of _NAMES, takes at most 100 bytes of JSON, as what it is."""
+    if kind is int:
+        return bool(-_SMALL_INT < value < _SMALL_INT)
+    if kind is str:
+        return len(value) <= 16
+    return kind is not float or math.isfinite(value)
 
 
 def name_of(value: Any) -> str:
@@ -65,6 +79,8 @@ def whole(value: Any, limit: int, nodes: int) -> tuple[dict[str, Any], int, int]
 
     Runs no code of the cell.
     """
+    if (kind := type(value)) in _NAMES and limit >= 100 and nodes > 0 and is_small(value, kind):
+        return {"whole": value}, 100, 1
     try:
         made = tagged.tag(value, limit, nodes)
     except tagged.TooLarge as large:

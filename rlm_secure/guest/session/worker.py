@@ -47,6 +47,8 @@ _current: SessionWorker
 #: Prebuilt globals for future sessions, by the modules that they may import.
 _prepared: dict[frozenset[str], dict[str, Any]] = {}
 _RESERVE = 8 << 20
+#: How many compiled cells are kept, and their most characters.
+_RECENT, _SHORT = 16, 4_096
 _SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
 
@@ -97,6 +99,7 @@ class SessionWorker:
         self._options: dict[str, Any] = {}
         self._store = Store(0, 0)
         self._suspended: list[Any] = []
+        self._recent: dict[str, tuple[types.CodeType, frozenset[str]]] = {}
         self.reserve = b""
         self.output = self.errors = Output(0)
         global _current
@@ -108,6 +111,7 @@ class SessionWorker:
         self._exec({"code": "x = 1 + 1", "values": True})
         del self._repl.namespace["x"]
         self._repl.changes.forget()  # nobody was told
+        self._recent.clear()
 
     def serve(
         self, channel: wire.FrameChannel, walls: dict[str, list[str]], begin: dict[str, Any] | None = None
@@ -174,13 +178,7 @@ class SessionWorker:
 
         def cell() -> None:
             undirect()
-            if self._options["screen"]:
-                code = compiler.compile_cell(
-                    source, source_bytes=self._options["source_bytes"], ast_nodes=self._options["ast_nodes"]
-                )
-            else:
-                code = compiler.compile_plain(source)
-            names = compiler.mentioned(code)
+            code, names = self._compiled(source)
             self._repl.provide(names)
             mentioned.append(names)
             with RecursionOfCells():
@@ -189,6 +187,22 @@ class SessionWorker:
         mentioned: list[frozenset[str]] = []
         values, streams = request.get("values", False), request.get("stream", False)
         return self._run(cell, source, answer=True, mentioned=mentioned, values=values, streams=streams)
+
+    def _compiled(self, source: str) -> tuple[types.CodeType, frozenset[str]]:
+        """The code of a cell, and the names in it. The last short ones are kept: a caller may send one many times."""
+        if (known := self._recent.get(source)) is not None:
+            return known
+        options = self._options
+        if options["screen"]:
+            code = compiler.compile_cell(source, source_bytes=options["source_bytes"], ast_nodes=options["ast_nodes"])
+        else:
+            code = compiler.compile_plain(source)
+        made = code, compiler.mentioned(code)
+        if len(source) <= _SHORT:
+            if len(self._recent) == _RECENT:
+                self._recent.clear()
+            self._recent[source] = made
+        return made
 
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
         text: list[str] = []
@@ -308,6 +322,7 @@ class SessionWorker:
         self._suspended = [each for each in gc.get_objects() if type(each) in _SUSPENDED]
         self._repl.namespace.clear()
         self._repl = cast(Repl, None)
+        self._recent.clear()
         gc.collect()
 
     def _run(
@@ -322,7 +337,8 @@ class SessionWorker:
     ) -> dict[str, Any]:
         """Run `body` as a cell and build its result. Only a cell has an `answer`.
 
-        `mentioned` are its names. With `values`, the result has the values that it bound. If it `streams`, the host gets its output while it runs, in calls.
+        `mentioned` are its names. With `values`, the result has the values that it bound. If it `streams`, the host
+        gets its output while it runs, in calls.
 
         It can be interrupted until the result is built; its output is captured, and every exception is caught. Code of
         a cell also runs after its last line: the text of its exception comes from its own method, and releasing an
@@ -338,19 +354,19 @@ class SessionWorker:
             self.output.stream = lambda text: self._ask({"call": "output", "stream": "stdout", "text": text})
             self.errors.stream = lambda text: self._ask({"call": "output", "stream": "stderr", "text": text})
         self._take_reserve()
-        result = _done()
+        result = _nothing()
         started = time.process_time()
         ended = self._contained(body)
         self.output.stream = self.errors.stream = None  # the result has the rest
-        if ended:
-            # SystemExit and other exceptions of a cell end the cell, not the worker.
-            self._conclude(lambda: self._fault(ended, source, result))
+        # SystemExit and other exceptions of a cell end the cell, not the worker.
+        steps: list[Callable[[], object]] = [lambda: self._fault(ended, source, result)] if ended else []
         if answer:
-            self._conclude(lambda: self._answer(result))
-            self._conclude(lambda: self._describe(result, mentioned[0] if mentioned else frozenset(), values=values))
+            steps.append(lambda: self._answer(result))
+            steps.append(lambda: self._describe(result, mentioned[0] if mentioned else frozenset(), values=values))
+        self._conclude([*steps, repl.forget_value, repl.restore])
+        if answer:
             result["files"] = self._store.changed()
-        self._conclude(repl.forget_value)
-        self._conclude(repl.restore)
+            result["gone"] = self._told(result["variables"])
         if self._interrupted and (result["error"] is None or result["error"]["kind"] != "interrupted"):
             # The cell caught the interrupt, or had already finished its last line.
             result["error"] = {"kind": "interrupted", "message": INTERRUPTED}
@@ -380,13 +396,23 @@ class SessionWorker:
             gc.disable()
         return []
 
-    def _conclude(self, step: Callable[[], object]) -> None:
-        """Run one step of building the result. If it runs out of memory or time, free the reserve and try again."""
-        if failed := self._contained(step):
+    def _conclude(self, steps: list[Callable[[], object]]) -> None:
+        """Run the steps of building the result. One that runs out of memory or time is tried again without the reserve.
+        """
+        left = iter(steps)
+        step = None
+
+        def run() -> None:
+            nonlocal step
+            for step in left:
+                step()
+
+        while failed := self._contained(run):
             self.reserve = b""
             self._contained(failed.clear)
-            failed = self._contained(step)
-            self._contained(failed.clear)
+            if step is not None:
+                failed = self._contained(step)
+                self._contained(failed.clear)
 
     def _fault(self, ended: list[BaseException], source: str, result: dict[str, Any]) -> None:
         """Describe in `result` how the cell ended, and release the exception."""
@@ -413,12 +439,20 @@ class SessionWorker:
             self.errors.write(f"{message}\n")
 
     def _describe(self, result: dict[str, Any], mentioned: frozenset[str], *, values: bool) -> None:
-        """Put the variables into `result` that the cell bound, or can have changed, and the names that are gone."""
+        """Put the variables into `result` that the cell bound, or can have changed."""
         repl = self._repl
-        result["variables"], bound = repl.variables(mentioned)
-        if values:
-            result["value"] = repl.whole(result["variables"], bound, mentioned)
-        result["gone"] = repl.changes.tell(result["variables"])
+        described, bound = repl.variables(mentioned)
+        value = repl.whole(described, bound, mentioned) if values else None
+        result.update(variables=described, value=value)
+
+    def _told(self, described: dict[str, Any]) -> list[str] | None:
+        """Note that the host is told of the variables `described`. Returns the names that are gone."""
+        try:
+            return self._repl.changes.tell(described)
+        except MemoryError:  # of a cell that has left none
+            self.reserve = b""
+            self._repl.changes.forget()
+            return self._repl.changes.tell(described)
 
     def _take_reserve(self) -> None:
         """Reserve memory for the work that must succeed after a cell has used up the rest. Untouched, so it is free."""
@@ -477,7 +511,12 @@ class SessionWorker:
 
 def _done() -> dict[str, Any]:
     """The result of a request that runs no code of a cell: garbage collection, which may close generators, is off."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    empty: dict[str, Any] = {"variables": {}, "answer": None, "error": None, "stdout": "", "stderr": "", "dropped": 0}
-    empty |= {"value": None, "files": {}, "gone": []}
-    return {"op": "done", **empty, "peak": peak, "cpu": 0.0}
+    return {**_nothing(), "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "cpu": 0.0}
+
+
+def _nothing() -> dict[str, Any]:
+    """A result without `peak` and `cpu`."""
+    return {
+        "op": "done", "variables": {}, "gone": [], "value": None, "files": {}, "answer": None, "error": None,
+        "stdout": "", "stderr": "", "dropped": 0,
+    }  # fmt: skip

@@ -1,0 +1,102 @@
+"""What a session holds, and what that costs its next cells: descriptions of variables, and copies after checkpoints."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from benchmarks.local import policy, repeated
+from benchmarks.runner import Case, benchmark
+from rlm_secure import Sandbox
+
+IN_A_ROW = 20
+HELD = {
+    "20 lists of 1,000 dicts": "held = [[{'a': j, 'b': str(j)} for j in range(1000)] for i in range(20)]\n"
+    + "\n".join(f"h{i} = held[{i}]" for i in range(20)),
+    "255 ints": "\n".join(f"v{i} = {i}" for i in range(250)),
+    "400,000 dicts": "d = [{'a': i} for i in range(400_000)]",
+}
+
+
+class PlainWorker:
+    """A forked process that compiles, runs and answers in JSON, without any wall or check."""
+
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if not self._pid:
+            self._ours.close()
+            space: dict[str, object] = {}
+            while code := theirs.recv(1 << 16):
+                exec(compile(code.decode(), "<cell>", "exec"), space)
+                theirs.send(repr(space.get("x")).encode())
+            os._exit(0)
+        theirs.close()
+
+    def run(self, code: str) -> str:
+        """Run one cell. Returns the repr of `x`."""
+        self._ours.send(code.encode())
+        return self._ours.recv(1 << 16).decode()
+
+    def close(self) -> None:
+        """End it."""
+        self._ours.close()
+        os.waitpid(self._pid, 0)
+
+
+@benchmark("held-state", "`x = 1` in a session that holds much; the first is a plain process that holds nothing")
+def held_state() -> Iterator[Sequence[Case]]:
+    plain = PlainWorker()
+    boxes = {"nothing": Sandbox(policy=policy(pool=0))}
+    for name, setup in HELD.items():
+        boxes[name] = Sandbox(policy=policy(pool=0))
+        boxes[name].run(setup).check()
+    boxes["a context of 2,000 dicts"] = Sandbox(
+        policy=policy(pool=0), context=[{"a": number, "b": "t" * 20} for number in range(2000)]
+    )
+    cases = [Case("a plain process", repeated(lambda: plain.run("x = 1"), IN_A_ROW), units=IN_A_ROW)]
+    for name, box in boxes.items():
+        cases.append(Case(f"{name} held", repeated(lambda box=box: box.run("x = 1"), IN_A_ROW), units=IN_A_ROW))  # type: ignore[misc]
+    number, run = iter(range(1 << 60)), boxes["nothing"].run
+    another = repeated(lambda: run(f"x = {next(number)}"), IN_A_ROW)
+    cases.append(Case("nothing held, another cell each time", another, units=IN_A_ROW))
+    yield cases
+    for box in boxes.values():
+        box.close()
+    plain.close()
+
+
+def _steady(setup: str) -> Callable[[], Iterator[Sequence[Case]]]:
+    def cases() -> Iterator[Sequence[Case]]:
+        cell = "t = 0\nfor each in d: t += 1"
+        boxes = [Sandbox(policy=policy(pool=0, checkpoints=kept)) for kept in (False, True)]
+        for box in boxes:
+            box.run(setup).check()
+
+        def rest() -> None:  # as a session does while a model thinks: long enough for a checkpoint
+            time.sleep(0.05)
+
+        def spent(box: Sandbox) -> Callable[[], float]:
+            return lambda: box.run(cell).check().cpu_seconds
+
+        without, with_them = boxes
+        yield [
+            Case("without checkpoints", lambda: None, before=rest, value=spent(without)),
+            Case("with checkpoints", lambda: None, before=rest, value=spent(with_them)),
+        ]
+        for box in boxes:
+            box.close()
+
+    return cases
+
+
+for _name, _setup in {
+    "empty": "d = []",
+    "10mb": "d = list(range(300_000))",
+    "400000-dicts": "d = [{'a': i} for i in range(400_000)]",
+}.items():
+    benchmark(f"checkpoints-{_name}", "CPU seconds of a cell that walks through what is held, after 50 ms of rest")(
+        _steady(_setup)
+    )
