@@ -128,7 +128,7 @@ class CellResult:
     stdout: str = ""
     stderr: str = ""
     variables: Mapping[str, Variable] = field(default_factory=dict)
-    gone: tuple[str, ...] | None = None
+    gone: tuple[str, ...] | None = field(default=None, repr=False)
     value: Variable | None = None
     files: Mapping[str, int] = field(default_factory=dict)
     answer: TextAnswer | None = None
@@ -138,7 +138,7 @@ class CellResult:
     peak_bytes: int = 0
     dropped_bytes: int = 0
     resumed: bool = False
-    described: Any = None
+    described: Any = field(default=None, repr=False)
     """What the host makes of the variables for its own result (environments/variables.py)."""
 
 

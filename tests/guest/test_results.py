@@ -226,10 +226,10 @@ def test_a_variable_that_cannot_be_described_hides_no_other(sandbox: Sandbox) ->
 def test_a_description_that_fails_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     inner = values.describe
 
-    def describe(value: Any, value_bytes: int) -> dict[str, Any]:
+    def describe(value: Any, value_bytes: int, nodes: int) -> dict[str, Any]:
         if value is Ellipsis:
             raise ValueError("as of a number with too many digits")
-        return inner(value, value_bytes)
+        return inner(value, value_bytes, nodes)
 
     monkeypatch.setattr(values, "describe", describe)
     made = Repl({"a": 1, "b": ..., "c": 3}, lambda call: None, tools=(), value_bytes=1000, result_bytes=100_000)
