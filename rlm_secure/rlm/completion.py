@@ -354,13 +354,14 @@ class Run:
             except (TimeoutExceededError, CancellationError) as ended:
                 # The answer is complete: a missing history entry for the next completion is no reason to lose it.
                 self.tree.notice(config.depth, "records", f"the conversation is not in the session's history: {ended}")
+        trajectory: Any = None if self.log is None else self.log.trajectory()
         completion = RLMChatCompletion(
             root_model=config.root_model,
             prompt=self.payload,
             response=answer.text,
             usage_summary=self.handler.get_usage_summary(),
             execution_time=time.monotonic() - self._began,
-            metadata=None if self.log is None else self.log.get_trajectory(),
+            metadata=trajectory,
             parsed=answer.value,
             files=self._files,
         )
