@@ -91,7 +91,7 @@ def advance(before: list[Any], turn: Mapping[str, Any]) -> tuple[int, list[Any]]
 def whole(turns: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """`turns` of an unknown source in upstream's form, one at a time. A message that several turns have is one object.
 
-    A value that is not of the type that it has in a trajectory stays as it is. Raises BrokenTurn.
+    Lines of metadata may be among them. A value that is not of the type that it has in a trajectory stays as it is. Raises BrokenTurn.
     """
     return _whole(turns, _Room(_MESSAGES), nested=_NESTED)
 
@@ -103,7 +103,7 @@ def _whole(turns: Iterable[Any], room: _Room, *, nested: float | None = None) ->
     """
     before: list[Any] = []
     for turn in turns:
-        if not isinstance(turn, dict):
+        if not isinstance(turn, dict) or turn.get("type") == "metadata":
             yield turn
             continue
         advance(before, turn)
