@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 #: What the first line of a file in the short form has as `format`; lines of upstream's logger have none.
@@ -69,6 +69,34 @@ def common(prompt: Sequence[Any], before: Sequence[Any]) -> int:
         if new != old:
             return index
     return min(len(prompt), len(before))
+
+
+class Sums:
+    """The sum of a measure over the messages of a prompt, for prompts that mostly begin as the one before.
+
+    A message that was measured for the last prompt is not measured again. Not for several threads at once.
+    """
+
+    def __init__(self, measure: Callable[[Mapping[str, Any]], int]) -> None:
+        self._measure = measure
+        self._before: list[Any] = []
+        self._totals = [0]
+
+    def of(self, prompt: Sequence[Mapping[str, Any]]) -> int:
+        """The sum over `prompt`."""
+        same = common(prompt, self._before)
+        del self._before[same:], self._totals[same + 1 :]
+        for message in prompt[same:]:
+            self._totals.append(self._totals[-1] + self._measure(message))
+            self._before.append(_copied(message))
+        return self._totals[-1]
+
+
+def _copied(value: Any) -> Any:
+    """A copy of a message's lists and dicts; its texts are shared."""
+    if type(value) is dict:
+        return {name: _copied(item) for name, item in value.items()}
+    return [_copied(item) for item in value] if type(value) is list else value
 
 
 def advance(before: list[Any], turn: Mapping[str, Any]) -> tuple[int, list[Any]]:
