@@ -4,8 +4,6 @@ A prompt grows with every turn, so that whole prompts take memory and disk quadr
 short form a turn has `same`, the number of messages with which its prompt begins as that of the turn before it in the
 same list (or file) does, and `prompt` has only the messages after those. A turn without `same` has its prompt whole,
 so upstream's form is a case of the short one. The runs of children inside a turn have the same form.
-
-Guards: how many messages a hostile log may stand for
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A log's content was written by models and cells: lines are limited in number, length, depth and values, and what a file
 stands for is limited as well, since a short turn may refer to many messages.
-
-Guards: the limits of a trajectory file that is read
 """
 
 from __future__ import annotations
