@@ -41,7 +41,7 @@ class _Room:
 
 
 class Trajectory:
-    """A run's trajectory in the short form. Its objects are shared with whoever keeps it: they are not to be changed."""
+    """A run's trajectory in the short form. Its objects are shared with the logger: they are not to be changed."""
 
     __slots__ = ("metadata", "turns")
 
@@ -117,7 +117,8 @@ def advance(before: list[Any], turn: Mapping[str, Any]) -> tuple[int, list[Any]]
 def whole(turns: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """`turns` of an unknown source in upstream's form, one at a time. A message that several turns have is one object.
 
-    Lines of metadata may be among them. A value that is not of the type that it has in a trajectory stays as it is. Raises BrokenTurn.
+    Lines of metadata may be among them. A value that is not of the type that it has in a trajectory stays as it is.
+    Raises BrokenTurn.
     """
     return _whole(turns, _Room(_MESSAGES), nested=_NESTED)
 

@@ -313,7 +313,7 @@ class Notice:
 
 
 class _Metadata:
-    """The field `metadata`: a Trajectory that it is given becomes whole when it is first read.
+    """The field `metadata`: what is a Trajectory becomes whole when it is first read.
 
     Whole prompts take memory quadratic in the number of turns, and few programs read them.
     """
@@ -352,11 +352,16 @@ class RLMChatCompletion(Generic[Parsed]):
     parsed: Parsed = cast("Parsed", None)  # noqa: RUF009  evaluated once, on purpose: it is None
     files: dict[str, bytes] = field(default_factory=dict)
 
-    def to_dict(self, *, short: bool = False) -> dict[str, Any]:
-        """JSON-safe form; `metadata`, `error`, `notices` and the sizes of `files` only where there are any.
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form; `metadata`, `error`, `notices` and the sizes of `files` only where there are any."""
+        return self._as_dict(self.metadata)
 
-        With `short`, a trajectory that was not read yet is in its short form, see rlm_secure.turns.
-        """
+    def short_dict(self) -> dict[str, Any]:
+        """As to_dict(), with a trajectory that was not read yet in its short form: see rlm_secure.turns."""
+        held = self.__dict__["metadata"]
+        return self._as_dict(held.short() if type(held) is Trajectory else held)
+
+    def _as_dict(self, metadata: dict[str, Any] | None) -> dict[str, Any]:
         known: dict[str, Any] = {
             "root_model": self.root_model,
             "prompt": json_safe(self.prompt, nodes=UNBOUNDED, text=UNBOUNDED),
@@ -364,8 +369,6 @@ class RLMChatCompletion(Generic[Parsed]):
             "usage_summary": self.usage_summary.to_dict(),
             "execution_time": json_safe(self.execution_time),
         }
-        held = self.__dict__["metadata"]
-        metadata = held.short() if short and type(held) is Trajectory else self.metadata
         if metadata is not None:
             known["metadata"] = json_safe(metadata, depth=_NESTED, nodes=UNBOUNDED, text=UNBOUNDED)
         if self.error is not None:
@@ -515,18 +518,22 @@ class REPLResult:
             f"final_answer={self.final_answer!r})"
         )
 
-    def to_dict(self, *, short: bool = False) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """JSON-safe form with upstream's six keys, and `error`, `dropped_calls`, `value` and `values` if there are any.
 
         Files are shown by name, with their sizes in bytes. Values are written with tags ({"$set": [...]}), which are
         listed in rlm_secure/tagged.py; one that could not be returned is {"$too_large": BYTES} or {"$no_data": CLASS}.
         """
+        return self.own_dict() | {"rlm_calls": [call.to_dict() for call in self.rlm_calls]}
+
+    def own_dict(self) -> dict[str, Any]:
+        """As to_dict(), without the model calls: `rlm_calls` is empty."""
         known: dict[str, Any] = {
             "stdout": self.stdout,
             "stderr": self.stderr,
             "locals": json_safe(self.locals),
             "execution_time": json_safe(self.execution_time),
-            "rlm_calls": [call.to_dict(short=short) for call in self.rlm_calls],
+            "rlm_calls": [],
             "final_answer": self.final_answer,
         }
         if self.error is not None:

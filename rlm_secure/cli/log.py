@@ -1,4 +1,4 @@
-"""`rlm-secure log`: show a trajectory as a page, write it as upstream does, and verify that an audit log is unchanged."""
+"""`rlm-secure log`: show a trajectory as a page or write it as upstream does, and verify an audit log."""
 
 from __future__ import annotations
 

@@ -475,9 +475,9 @@ def as_messages(prompt: object) -> list[dict[str, Any]]:
 
 def _as_message(message: dict[str, Any]) -> dict[str, Any]:
     role, content = message["role"], message.get("content")
-    if len(message) == 2 and type(role) is type(content) is str and role.isascii() and content.isascii():
-        if role != "tool":
-            return message.copy()  # nearly every message of a long conversation
+    plain = len(message) == 2 and type(role) is type(content) is str
+    if plain and role != "tool" and role.isascii() and content.isascii():
+        return message.copy()  # nearly every message of a long conversation
     calls_in(message)
     if role == "tool" and not isinstance(message.get("tool_call_id"), str):
         raise ValueError("Invalid message of a tool: it has no tool_call_id")

@@ -35,19 +35,25 @@ def read_trajectory(path: str | Path) -> Iterator[dict[str, Any]]:
     with open_log(path) as file:
         number = 0
 
-        def read() -> Iterator[dict[str, Any]]:
+        def counted() -> Iterator[dict[str, Any]]:
             nonlocal number
-            for number, entry in entries(file):
-                if isinstance(entry, str):
-                    raise ValueError(f"{path} cannot be read as a trajectory: {entry}")
-                if entry.get("type") == "metadata" and entry.pop("format", FORMAT) != FORMAT:
-                    raise ValueError(f"{path} has another format than this version reads; read it with the one it is of")
-                yield entry
+            for at, entry in entries(file):
+                number = at
+                yield _checked(entry)
 
         try:
-            yield from whole(read())
+            yield from whole(counted())
         except BrokenTurn as broken:
             raise ValueError(f"line {number} of {path} cannot be read: {broken}") from None
+
+
+def _checked(entry: dict[str, Any] | str) -> dict[str, Any]:
+    """A line's object, without the mark of its format. Raises BrokenTurn."""
+    if not isinstance(entry, dict):
+        raise BrokenTurn(entry)
+    if entry.get("type") == "metadata" and entry.pop("format", FORMAT) != FORMAT:
+        raise BrokenTurn("its format is not one that this version knows; read it with the version that wrote it")
+    return entry
 
 
 def upstream_lines(log: Iterable[dict[str, Any]]) -> Iterator[str]:

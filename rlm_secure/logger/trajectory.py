@@ -1,8 +1,8 @@
 """What a run did, turn by turn: in memory for `RLMChatCompletion.metadata`, and as JSON lines on disk.
 
-The lines are those of upstream's logger, one `metadata` line and then one `iteration` line per turn, but each message is
-written once: see rlm_secure.turns. `rlm-secure log export` and read_trajectory() give upstream's lines, for its
-visualizer. They are strict JSON in ASCII, without secrets, and by default without the context.
+The lines are those of upstream's logger, one `metadata` line and then one `iteration` line per turn, but each message
+is written once: see rlm_secure.turns. `rlm-secure log export` and read_trajectory() give upstream's lines, for its
+visualizer. All are strict JSON in ASCII, without secrets, and by default without the context.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class RLMLogger:
 
     def _block(self, block: CodeBlock) -> dict[str, Any]:
         self._in_time()
-        result = block.result.to_dict(short=True)
+        result = block.result.own_dict()
         calls = [self._call(call) for call in block.result.rlm_calls]
         del result["rlm_calls"]
         variables = self._variables(result.pop("locals"))
@@ -277,7 +277,7 @@ class RLMLogger:
     def _call(self, call: RLMChatCompletion) -> dict[str, Any]:
         """A call as upstream's visualizer shows it: with its tokens, which upstream's logger does not write."""
         self._in_time()
-        entry: dict[str, Any] = call.to_dict(short=True)
+        entry: dict[str, Any] = call.short_dict()
         for name in ("prompt", "response"):
             entry[name] = self._said(entry[name])
         # Includes a child's trajectory: it was logged under the same rules, but its secrets may be known only here.

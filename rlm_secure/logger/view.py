@@ -182,9 +182,8 @@ def _call(call: Any, depth: int) -> str:
     metadata = call.get("metadata")
     iterations = _list(metadata.get("iterations")) if isinstance(metadata, dict) else []
     seen: list[Any] = []
-    for iteration in iterations if depth > 0 else []:
-        if isinstance(iteration, dict):
-            parts.append(_turn(iteration, seen, depth - 1))
+    shown = [each for each in iterations if isinstance(each, dict)] if depth > 0 else []
+    parts += [_turn(each, seen, depth - 1) for each in shown]
     tokens = [f"{_shown(call[name])} {name.replace('_', ' ')}" for name in _TOKENS if name in call]
     title = ", ".join([f"{'child' if iterations else 'call'} of {_shown(call.get('root_model'))}", *tokens])
     return (

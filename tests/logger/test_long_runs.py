@@ -108,7 +108,7 @@ def test_a_whole_run_reads_as_it_was(tmp_path: Path, compaction: bool) -> None:
     assert written == len(once)
 
 
-def test_a_childs_turns_are_short_in_its_parents_line_and_whole_when_they_are_read(tmp_path: Path) -> None:
+def test_turns_of_a_child_are_short_in_the_line_of_its_parent_and_whole_when_they_are_read(tmp_path: Path) -> None:
     turns_of_child = [cell(f"print({number})") for number in range(20)] + ["FINAL(y)"]
     rlm = scripted(
         [cell("print(rlm_query('q'))"), "FINAL(x)"],
@@ -292,7 +292,7 @@ def test_what_a_file_stands_for_is_bounded(tmp_path: Path, monkeypatch: pytest.M
 def test_lines_of_any_other_kind_are_refused_or_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="line 2 is not a JSON object"):
         list(read_trajectory(write(tmp_path / "a", FIRST, [1])))
-    with pytest.raises(ValueError, match="another format than this version reads"):
+    with pytest.raises(ValueError, match="not one that this version knows"):
         list(read_trajectory(write(tmp_path / "b", {"type": "metadata", "format": 3})))
     odd = [nested("no turn", FIRST), {"code_blocks": [1, {}, {"result": 1}, {"result": {"rlm_calls": [1, {}]}}]}, {}]
     path = write(tmp_path / "c", *odd)
@@ -345,7 +345,7 @@ def completed(count: int) -> RLMChatCompletion:
 def test_a_trajectory_becomes_whole_when_it_is_read() -> None:
     completion = completed(50)
     assert type(vars(completion)["metadata"]) is Trajectory
-    assert held_bytes(completion.to_dict(short=True)) < held_bytes(completed(50).to_dict()) / 10
+    assert held_bytes(completion.short_dict()) < held_bytes(completed(50).to_dict()) / 10
     for copied in (copy.deepcopy(completion), pickle.loads(pickle.dumps(completion)), copy.copy(completion)):
         assert type(vars(copied)["metadata"]) is Trajectory and copied.metadata == completed(50).metadata | {
             "iterations": copied.metadata["iterations"]
@@ -354,7 +354,7 @@ def test_a_trajectory_becomes_whole_when_it_is_read() -> None:
     assert metadata is completion.metadata is replace(completion, error="e").metadata
     assert [len(entry["prompt"]) for entry in metadata["iterations"]] == list(range(3, 103, 2))
     assert len({id(message) for entry in metadata["iterations"] for message in entry["prompt"]}) == 101
-    assert completion.to_dict()["metadata"] == completion.to_dict(short=True)["metadata"] == metadata
+    assert completion.to_dict()["metadata"] == completion.short_dict()["metadata"] == metadata
     metadata["iterations"][0]["prompt"][0]["content"] = "changed"
     assert RLMChatCompletion("m", "p", "r", UsageSummary(), 0.5).metadata is None
 
