@@ -475,8 +475,8 @@ def as_messages(prompt: object) -> list[dict[str, Any]]:
 
 def _as_message(message: dict[str, Any]) -> dict[str, Any]:
     role, content = message["role"], message.get("content")
-    plain = len(message) == 2 and type(role) is type(content) is str
-    if plain and role != "tool" and role.isascii() and content.isascii():
+    plain = len(message) == 2 and isinstance(content, str) and content.isascii()
+    if plain and isinstance(role, str) and role.isascii() and role != "tool":
         return message.copy()  # nearly every message of a long conversation
     calls_in(message)
     if role == "tool" and not isinstance(message.get("tool_call_id"), str):
