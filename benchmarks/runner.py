@@ -22,7 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import benchmarks
@@ -40,7 +40,7 @@ class Case:
     """One thing to time. `units` is the number of operations in one call of `action`; `before` runs untimed.
 
     `value` returns the figure if it is not the duration of `action`. What is `slow` is not warmed up, and runs once
-    where it only has to be seen to work.
+    where it only has to be seen to work; then `small` runs in its place, if there is one.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Case:
     before: Callable[[], Any] | None = None
     value: Callable[[], float] | None = None
     slow: bool = False
+    small: Callable[[], Any] | None = None
 
 
 Cases: TypeAlias = Callable[[], Iterator[Sequence[Case]]]
@@ -108,7 +109,8 @@ def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
                 if spent[index] > (SLOW_SECONDS if case.slow else SECONDS) or (smoke and case.slow and number):
                     continue
                 begun = time.perf_counter()
-                samples[index].append(run(case) / case.units)
+                shown = replace(case, action=case.small) if smoke and case.small else case
+                samples[index].append(run(shown) / case.units)
                 spent[index] += time.perf_counter() - begun
     first = statistics.median(samples[0])
     return [

@@ -20,6 +20,7 @@ from typing_extensions import TypeVar  # one with a default, so that a plain `RL
 from rlm_secure.errors import CellError, ValueNotPlain, ValueTooLarge, ValueUnavailable
 from rlm_secure.registry import EnvironmentType as EnvironmentType
 from rlm_secure.tagged import tag
+from rlm_secure.turns import Trajectory
 from rlm_secure.values import Values
 
 ClientBackend: TypeAlias = Literal[
@@ -313,6 +314,24 @@ class Notice:
         return {"kind": self.kind, "message": self.message}
 
 
+class _Metadata:
+    """The field `metadata`: what is a Trajectory becomes whole when it is first read.
+
+    Whole prompts take memory quadratic in the number of turns, and few programs read them.
+    """
+
+    def __get__(self, completion: Any, owner: type) -> Any:
+        if completion is None:
+            return None  # what a dataclass takes as the field's default
+        held = completion.__dict__["metadata"]
+        if type(held) is Trajectory:
+            held = completion.__dict__["metadata"] = held.whole()
+        return held
+
+    def __set__(self, completion: Any, value: Any) -> None:
+        completion.__dict__["metadata"] = value
+
+
 @dataclass
 class RLMChatCompletion(Generic[Parsed]):
     """One answer: of a whole run, of a child, or of a plain model call.
@@ -329,7 +348,7 @@ class RLMChatCompletion(Generic[Parsed]):
     response: str
     usage_summary: UsageSummary
     execution_time: float
-    metadata: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = cast("dict[str, Any] | None", _Metadata())  # noqa: RUF009  a descriptor
     error: str | None = None
     notices: list[Notice] = field(default_factory=list)
     parsed: Parsed = cast("Parsed", None)  # noqa: RUF009  evaluated once, on purpose: it is None
@@ -337,6 +356,14 @@ class RLMChatCompletion(Generic[Parsed]):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form; `metadata`, `error`, `notices` and the sizes of `files` only where there are any."""
+        return self._as_dict(self.metadata)
+
+    def short_dict(self) -> dict[str, Any]:
+        """As to_dict(), with a trajectory that was not read yet in its short form: see rlm_secure.turns."""
+        held = self.__dict__["metadata"]
+        return self._as_dict(held.short() if type(held) is Trajectory else held)
+
+    def _as_dict(self, metadata: dict[str, Any] | None) -> dict[str, Any]:
         known: dict[str, Any] = {
             "root_model": self.root_model,
             "prompt": json_safe(self.prompt, nodes=UNBOUNDED, text=UNBOUNDED),
@@ -344,8 +371,8 @@ class RLMChatCompletion(Generic[Parsed]):
             "usage_summary": self.usage_summary.to_dict(),
             "execution_time": json_safe(self.execution_time),
         }
-        if self.metadata is not None:
-            known["metadata"] = json_safe(self.metadata, depth=_NESTED, nodes=UNBOUNDED, text=UNBOUNDED)
+        if metadata is not None:
+            known["metadata"] = json_safe(metadata, depth=_NESTED, nodes=UNBOUNDED, text=UNBOUNDED)
         if self.error is not None:
             known["error"] = self.error
         if self.notices:
@@ -502,12 +529,16 @@ class REPLResult:
         Files are shown by name, with their sizes in bytes. Values are written with tags ({"$set": [...]}), which are
         listed in rlm_secure/tagged.py; one that could not be returned is {"$too_large": BYTES} or {"$no_data": CLASS}.
         """
+        return self.own_dict() | {"rlm_calls": [call.to_dict() for call in self.rlm_calls]}
+
+    def own_dict(self) -> dict[str, Any]:
+        """As to_dict(), without the model calls: `rlm_calls` is empty."""
         known: dict[str, Any] = {
             "stdout": self.stdout,
             "stderr": self.stderr,
             "locals": json_safe(self.locals),
             "execution_time": json_safe(self.execution_time),
-            "rlm_calls": [call.to_dict() for call in self.rlm_calls],
+            "rlm_calls": [],
             "final_answer": self.final_answer,
         }
         if self.error is not None:

@@ -69,6 +69,7 @@ NOT_AT_THE_TOP = {
     "Redactor": "for what AuditLog shall redact besides: rlm_secure.logger, with its functions",
     "RunConfig": "a snapshot of RLM's own attributes, for the loop",
     "Session": "for authors of environments; a sandbox makes its SessionFiles with one",
+    "Trajectory": "what RLMLogger keeps; a completion shows it as a dict, whole",
     "Tree": "for the loop: complete_in() takes one",
 }
 

@@ -350,5 +350,5 @@ class AgentRun:
             "response": response,
             "usage_summary": self.handler.get_usage_summary(),
             "execution_time": time.monotonic() - self._began,
-            "metadata": None if self._log is None else self._log.get_trajectory(),
+            "metadata": None if self._log is None else self._log.trajectory(),
         }

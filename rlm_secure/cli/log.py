@@ -1,4 +1,4 @@
-"""`rlm-secure log`: show a trajectory as a page, and verify that an audit log is unchanged."""
+"""`rlm-secure log`: show a trajectory as a page or write it as upstream does, and verify an audit log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import itertools
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TextIO
 
@@ -18,6 +18,7 @@ from rlm_secure.plural import counted
 DETAILS = """\
 examples:
   rlm-secure log view logs/run.jsonl -o run.html
+  rlm-secure log export logs/run.jsonl -o whole.jsonl
   rlm-secure log verify audit.jsonl --head 3b9f...:120
   rlm-secure log verify audit.jsonl --key-file audit.key
 
@@ -47,6 +48,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     view.add_argument("file", metavar="FILE", help="what RLMLogger wrote")
     view.add_argument("-o", "--output", metavar="PAGE", help="where to (default: stdout); never overwritten")
     view.set_defaults(command=_view)
+    export = verb("export", "FILE [-o LOG]", "a trajectory in the format of upstream's logger, for its visualizer")
+    export.add_argument("file", metavar="FILE", help="what RLMLogger wrote")
+    export.add_argument("-o", "--output", metavar="LOG", help="where to (default: stdout); never overwritten")
+    export.set_defaults(command=_export)
     verify = verb("verify", "FILE [options]", "whether an audit log is unbroken, and the one that was written")
     verify.add_argument("file", metavar="FILE", help="what AuditLog wrote")
     verify.add_argument(
@@ -65,35 +70,47 @@ def _help(command: argparse.ArgumentParser) -> int:
 def _view(arguments: argparse.Namespace) -> int:
     from rlm_secure.logger.view import pieces
 
-    page = pieces(arguments.file)
+    return _made(arguments, pieces(arguments.file), "open it in any browser")
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from rlm_secure.logger.read import read_trajectory, upstream_lines
+
+    return _made(arguments, upstream_lines(read_trajectory(arguments.file)), "each turn has its whole prompt")
+
+
+def _made(arguments: argparse.Namespace, pieces: Iterator[str], told: str) -> int:
+    """Write what is made of a trajectory to stdout or to a new file. Returns the exit code."""
     try:
-        first = next(page)
+        first = next(pieces, "")
     except OSError as error:
         return _failed(f"{arguments.file} cannot be read: {error.strerror}; name a file that RLMLogger wrote")
     if arguments.output is None:
-        return _write(sys.stdout, itertools.chain((first,), page), arguments.file)
+        return _write(sys.stdout, itertools.chain((first,), pieces), arguments.file)
     try:
-        # A log may hold what only its owner should read; so may its page.
+        # A log may hold what only its owner should read; so may what is made of it.
         descriptor = files.create(arguments.output)
     except FileExistsError:
         return _failed(f"{arguments.output} exists; name another file, or delete it first")
     except OSError as error:
         return _failed(f"{arguments.output} cannot be written: {error.strerror}; name another file")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        code = _write(file, itertools.chain((first,), page), arguments.file)
+        code = _write(file, itertools.chain((first,), pieces), arguments.file)
     if code == OK:
-        say(f"{arguments.output}: open it in any browser")
+        say(f"{arguments.output}: {told}")
     return code
 
 
-def _write(file: TextIO, page: Iterable[str], name: str) -> int:
-    """Write a page in pieces. Returns the exit code."""
+def _write(file: TextIO, pieces: Iterable[str], name: str) -> int:
+    """Write in pieces. Returns the exit code."""
     try:
-        file.writelines(page)
+        file.writelines(pieces)
     except BrokenPipeError:
         raise
+    except ValueError as error:
+        return _failed(f"what was written of {name} is not whole: {error}")
     except OSError as error:
-        return _failed(f"the page of {name} is not whole: {error.strerror}; look at the disk, and at the file")
+        return _failed(f"what was written of {name} is not whole: {error.strerror}; look at the disk, and at the file")
     return OK
 
 

@@ -469,12 +469,19 @@ def as_messages(prompt: object) -> list[dict[str, Any]]:
     if isinstance(prompt, str):
         return [{"role": "user", "content": encodable(prompt)}]
     if isinstance(prompt, list) and all(isinstance(item, dict) and "role" in item for item in prompt):
-        for message in prompt:
-            calls_in(message)
-            if message["role"] == "tool" and not isinstance(message.get("tool_call_id"), str):
-                raise ValueError("Invalid message of a tool: it has no tool_call_id")
-        return [{key: encodable(value) for key, value in message.items()} for message in prompt]
+        return [_as_message(item) for item in prompt]
     raise ValueError(f"Invalid prompt type: {type(prompt)}")
+
+
+def _as_message(message: dict[str, Any]) -> dict[str, Any]:
+    role, content = message["role"], message.get("content")
+    plain = len(message) == 2 and isinstance(content, str) and content.isascii()
+    if plain and isinstance(role, str) and role.isascii() and role != "tool":
+        return message.copy()  # nearly every message of a long conversation
+    calls_in(message)
+    if role == "tool" and not isinstance(message.get("tool_call_id"), str):
+        raise ValueError("Invalid message of a tool: it has no tool_call_id")
+    return {key: encodable(value) for key, value in message.items()}
 
 
 def estimated_tokens(text: str) -> int:
@@ -489,7 +496,10 @@ def prompt_text(messages: list[dict[str, Any]]) -> str:
 
 def message_text(message: Mapping[str, Any]) -> str:
     """The text of one message, for counting. Raises ValueError as as_messages() does."""
-    return "\n".join((text_of(message.get("content")), *(text for each in calls_in(message) for text in each.texts)))
+    content = message.get("content")
+    if type(content) is str and "tool_calls" not in message:
+        return content
+    return "\n".join((text_of(content), *(text for each in calls_in(message) for text in each.texts)))
 
 
 def estimated_usage(

@@ -3,6 +3,7 @@
 from rlm_secure.inert import excerpt, inert, inert_for_model
 from rlm_secure.logger.audit_key import audit_key
 from rlm_secure.logger.audit_log import AuditLog, Verified, verify
+from rlm_secure.logger.read import read_trajectory
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.logger.trajectory import RLMLogger
 from rlm_secure.logger.verbose import VerbosePrinter
@@ -17,5 +18,6 @@ __all__ = [
     "excerpt",
     "inert",
     "inert_for_model",
+    "read_trajectory",
     "verify",
 ]

@@ -1,12 +1,12 @@
 """What a run did, turn by turn: in memory for `RLMChatCompletion.metadata`, and as JSON lines on disk.
 
-The lines have the format of upstream's logger, so that its visualizer reads them: one `metadata` line, then one
-`iteration` line per turn. They are strict JSON in ASCII, without secrets, and by default without the context.
+The lines are those of upstream's logger, one `metadata` line and then one `iteration` line per turn, but each message
+is written once: see rlm_secure.turns. `rlm-secure log export` and read_trajectory() give upstream's lines, for its
+visualizer. All are strict JSON in ASCII, without secrets, and by default without the context.
 """
 
 from __future__ import annotations
 
-import copy
 import logging
 import math
 import re
@@ -21,6 +21,7 @@ from rlm_secure.errors import LogError
 from rlm_secure.logger.file import LogFile
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy.model import Data
+from rlm_secure.turns import FORMAT, SAME, Trajectory, common
 from rlm_secure.types import (
     Action,
     CodeBlock,
@@ -75,7 +76,11 @@ class RLMLogger:
         self._file = None if self.log_file_path is None else LogFile(self.log_file_path)
         self._metadata: dict[str, Any] | None = None
         self._iterations: list[dict[str, Any]] = []
-        self._messages: dict[tuple[str, str], dict[str, Any]] = {}
+        #: The prompt of the last turn: its messages as they were given, copied, and as they are logged.
+        self._given: list[Any] = []
+        self._prompt: list[Any] = []
+        #: Whether the last turn in memory has its prompt, so that the next one may refer to it.
+        self._kept = True
         self._withheld: frozenset[str] = frozenset()
         self._data = data or Data()
         self._redactor = Redactor(self._data.redact)
@@ -117,6 +122,7 @@ class RLMLogger:
     def restrict(self, data: Data, withhold: Iterable[str] = ()) -> None:
         """From now on, also log no more than `data` allows, and no value of the variables named in `withhold`."""
         with self._lock:
+            self._forget()  # what is logged from now on follows the new rules
             redact = tuple(dict.fromkeys((*self._data.redact, *data.redact)))
             if redact != self._data.redact:
                 self._redactor = self._redactor.extended(redact)
@@ -152,35 +158,46 @@ class RLMLogger:
                 return
             with self._lock:
                 self._metadata = self._redactor.configuration(metadata.to_dict())
-            self._append([{"type": "metadata", "timestamp": _now(), **self._metadata}])
+            self._append([{"type": "metadata", "format": FORMAT, "timestamp": _now(), **self._metadata}])
 
     def log(self, iteration: RLMIteration) -> None:
         """Record one turn as it is now; later changes to `iteration` have no effect."""
         with self._order:
-            with self._lock:
-                entry = self._recorded(iteration)
-            self._append([entry])
+            try:
+                with self._lock:
+                    entry = self._recorded(iteration)
+                self._append([entry])
+            except BaseException:  # Ctrl-C as well: the next turn must not refer to one that was not written
+                with self._lock:
+                    self._forget()
+                raise
+
+    def _forget(self) -> None:
+        """Write the next prompt whole."""
+        self._given, self._prompt = [], []
 
     def _recorded(self, iteration: RLMIteration) -> dict[str, Any]:
         """The entry of a turn; it is also kept in memory if there is room for it."""
         head = {"type": "iteration", "iteration": len(self._iterations) + 1, "timestamp": _now()}
         try:
-            entry = head | self._entry(iteration)
+            entry = kept = head | self._entry(iteration)
         except _NoTime:
-            entry = head | _STUB
+            entry = kept = head | _STUB
+            self._forget()
             self._miss("the run's time was over before its last turn was written down")
-        size = held_bytes(entry)
-        if self._keep(size):
-            self._iterations.append(entry)
-        else:
-            self._iterations.append(head | _STUB | {"response": not_kept(size)})
-            self._messages = {}
+        if SAME in entry and not self._kept:
+            kept = {name: value for name, value in entry.items() if name != SAME} | {"prompt": [*self._prompt]}
+        size = held_bytes(kept)
+        self._kept = self._keep(size)
+        if not self._kept:
+            kept = head | _STUB | {"response": not_kept(size)}
             self._miss("a turn was not kept in memory: limits.kept_bytes leaves no room for it")
+        self._iterations.append(kept)
         return entry
 
     def _entry(self, iteration: RLMIteration) -> dict[str, Any]:
         return {
-            "prompt": self._prompt(iteration.prompt),
+            **self._asked(iteration.prompt),
             "response": self._said(iteration.response),
             "code_blocks": [self._block(block) for block in iteration.code_blocks],
             "final_answer": self._said(iteration.final_answer),
@@ -196,33 +213,45 @@ class RLMLogger:
         """Forget the turns in memory; the next one is number 1 again. The file keeps everything."""
         with self._lock:
             self._iterations = []
-            self._messages = {}
+            self._kept = True
+            self._forget()
 
     def get_trajectory(self) -> dict[str, Any] | None:
-        """A copy of the run: `run_metadata` and `iterations`. None before log_metadata()."""
+        """A copy of the run: `run_metadata` and `iterations`, as upstream has them. None before log_metadata()."""
+        kept = self.trajectory()
+        return None if kept is None else kept.whole()
+
+    def trajectory(self) -> Trajectory | None:
+        """The run so far, each message once; None before log_metadata(). It takes no memory beside the logger's."""
         with self._lock:
-            if self._metadata is None:
-                return None
-            return copy.deepcopy({"run_metadata": self._metadata, "iterations": self._iterations})
+            return None if self._metadata is None else Trajectory(self._metadata, self._iterations)
 
-    def _prompt(self, prompt: Any) -> Any:
+    def _asked(self, prompt: Any) -> dict[str, Any]:
+        """A prompt as it is logged: the messages after those with which the prompt of the last turn begins as well."""
         if not isinstance(prompt, list):
-            return self._said(json_safe(prompt))
-        return [self._message(message) for message in prompt]
+            self._forget()
+            return {"prompt": self._said(json_safe(prompt))}
+        same = common(prompt, self._given)
+        del self._given[same:], self._prompt[same:]
+        for message in prompt[same:]:
+            given, logged = self._message(message)
+            self._given.append(given)
+            self._prompt.append(logged)
+        return ({SAME: same} if same else {}) | {"prompt": self._prompt[same:]}
 
-    def _message(self, message: Any) -> Any:
-        """A message as it is logged. Every turn repeats the earlier messages: equal ones are kept once."""
+    def _message(self, message: Any) -> tuple[Any, Any]:
+        """A copy of a message as it is given, and the message as it is logged; one object where they are equal."""
         plain = isinstance(message, Mapping) and set(message) == {"role", "content"}
         if not plain or type(message["role"]) is not str or type(message["content"]) is not str:
-            return self._said(json_safe(message))
-        key = (message["role"], message["content"])
-        if key not in self._messages:
-            self._messages[key] = {"role": key[0], "content": self._said(key[1])}
-        return self._messages[key]
+            given = json_safe(message)
+            return given, self._said(given)
+        given = {"role": message["role"], "content": message["content"]}
+        content = self._said(given["content"])
+        return given, given if content is given["content"] else {**given, "content": content}
 
     def _block(self, block: CodeBlock) -> dict[str, Any]:
         self._in_time()
-        result = block.result.to_dict()
+        result = block.result.own_dict()
         calls = [self._call(call) for call in block.result.rlm_calls]
         del result["rlm_calls"]
         variables = self._variables(result.pop("locals"))
@@ -248,7 +277,7 @@ class RLMLogger:
     def _call(self, call: RLMChatCompletion) -> dict[str, Any]:
         """A call as upstream's visualizer shows it: with its tokens, which upstream's logger does not write."""
         self._in_time()
-        entry: dict[str, Any] = call.to_dict()
+        entry: dict[str, Any] = call.short_dict()
         for name in ("prompt", "response"):
             entry[name] = self._said(entry[name])
         # Includes a child's trajectory: it was logged under the same rules, but its secrets may be known only here.

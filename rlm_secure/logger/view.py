@@ -10,23 +10,17 @@ import base64
 import hashlib
 import html
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
-from rlm_secure import files
 from rlm_secure.inert import inert, inert_line
+from rlm_secure.logger.read import entries, open_log
 from rlm_secure.plural import counted
+from rlm_secure.turns import SAME, BrokenTurn, advance, common
 from rlm_secure.types import UNBOUNDED, json_safe
-from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 
-#: Longest file and longest line, in bytes, lines of a file, values in a line, and longest text in the page, in
-#: characters.
-_FILE: Final = 512 * 1024 * 1024
-_LINE: Final = 64 * 1024 * 1024
-_LINES: Final = 1_000_000
-_NODES: Final = 500_000
+#: Longest text in the page, in characters.
 _SHOWN: Final = 100_000
 #: Most lines that are reported because they are not a JSON object.
 _NAMED: Final = 1_000
@@ -63,28 +57,18 @@ def pieces(path: str | Path) -> Iterator[str]:
 
     Errors are raised before the first piece, except an OSError in the middle of the file.
     """
-    with os.fdopen(files.open_file(path), "rb") as file:
-        if os.fstat(file.fileno()).st_size > _FILE:
-            raise ValueError(f"{path} is larger than {_FILE // 1024 // 1024} MiB; split it by lines first")
-        yield from _page(_entries(_lines(file)), title=Path(path).name)
+    with open_log(path) as file:
+        # Limited in depth here, so that the functions below need no limit.
+        bounded = (json_safe(entry, depth=_LEVELS, nodes=UNBOUNDED, text=UNBOUNDED) for _, entry in entries(file))
+        yield from _page(bounded, title=Path(path).name)
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; only the beginning of those that are too long. Ends after `_FILE` bytes, if a file grows."""
-    left, begins = _FILE, True
-    while left > 0 and (line := file.readline(_LINE)):
-        left -= len(line)
-        if begins:
-            yield line
-        begins = line.endswith(b"\n")
-
-
-def page(entries: Iterable[Any], *, title: str) -> str:
+def page(log: Iterable[Any], *, title: str) -> str:
     """The page for the entries of a log: dicts as RLMLogger writes them, or a str for a line that is none."""
-    return "".join(_page(entries, title))
+    return "".join(_page(log, title))
 
 
-def _page(entries: Iterable[Any], title: str) -> Iterator[str]:
+def _page(log: Iterable[Any], title: str) -> Iterator[str]:
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     yield (
@@ -94,30 +78,16 @@ def _page(entries: Iterable[Any], title: str) -> Iterator[str]:
         f"<title>{_escaped(title)}</title><style>{_STYLE}</style></head>\n"
         f"<body><h1>{_escaped(title)}</h1>"
     )
-    for part in _page_parts(entries):
+    for part in _page_parts(log):
         yield "\n"
         yield part
     yield "\n</body></html>\n"
 
 
-def _entries(lines: Iterable[bytes]) -> Iterator[Any]:
-    for number, line in enumerate(lines, 1):
-        if number > _LINES:
-            yield f"there are more than {_LINES:,} lines, and no more are shown; split the file by lines"
-            return
-        try:
-            entry = loads(line, depth=LOG_DEPTH, nodes=_NODES)
-        except MalformedJson:
-            entry = None
-        # Limited in depth here, so that the functions below need no limit.
-        bounded = json_safe(entry, depth=_LEVELS, nodes=UNBOUNDED, text=UNBOUNDED)
-        yield bounded if isinstance(bounded, dict) else f"line {number} is not a JSON object"
-
-
-def _page_parts(entries: Iterable[Any]) -> Iterator[str]:
+def _page_parts(log: Iterable[Any]) -> Iterator[str]:
     runs = named = 0
     seen: list[Any] = []
-    for entry in entries:
+    for entry in log:
         if isinstance(entry, str):
             named += 1
             if named <= _NAMED:
@@ -129,7 +99,6 @@ def _page_parts(entries: Iterable[Any]) -> Iterator[str]:
                 runs, seen = runs + 1, []
                 yield f"<h2>Run {runs}</h2>"
             yield _turn(entry, seen, _DEPTH)
-            seen = _list(entry.get("prompt"))
     if named > _NAMED:
         yield f'<p class="note">and {counted(named - _NAMED, "more such line")}</p>'
 
@@ -143,16 +112,24 @@ def _settings(entry: Mapping[str, Any]) -> str:
     return f"<dl>{''.join(rows)}</dl>"
 
 
-def _turn(entry: Mapping[str, Any], seen: Sequence[Any], depth: int) -> str:
+def _turn(entry: Mapping[str, Any], seen: list[Any], depth: int) -> str:
+    """`seen` is the prompt of the turn before, and becomes that of this one."""
     prompt = entry.get("prompt")
     label = f" · {_escaped(_shown(entry['label']))}" if entry.get("label") is not None else ""
     number = _escaped(_shown(entry.get("iteration")))
     parts = [f"<p><b>Turn {number}{label}</b>{_seconds(entry.get('iteration_time'))}</p>"]
+    repeated = 0 if SAME in entry else common(_list(prompt), seen)
+    try:
+        old, new = advance(seen, entry)
+    except BrokenTurn as broken:
+        parts.append(f'<p class="note">{_escaped(str(broken))}</p>')
+        old, new = 0, _list(prompt)
     if isinstance(prompt, list):
-        old = _common(prompt, seen)
+        if SAME not in entry:  # upstream's form: what is repeated is not shown again
+            old, new = repeated, new[repeated:]
         if old:
             parts.append(f'<p class="note">{counted(old, "message")} as in the turn before</p>')
-        parts += [_message(message) for message in prompt[old:]]
+        parts += [_message(message) for message in new]
     else:
         parts.append(_folded("prompt", prompt))
     parts.append(_open("reply", _pre(entry.get("response"))))
@@ -205,10 +182,8 @@ def _call(call: Any, depth: int) -> str:
     metadata = call.get("metadata")
     iterations = _list(metadata.get("iterations")) if isinstance(metadata, dict) else []
     seen: list[Any] = []
-    for iteration in iterations if depth > 0 else []:
-        if isinstance(iteration, dict):
-            parts.append(_turn(iteration, seen, depth - 1))
-            seen = _list(iteration.get("prompt"))
+    shown = [each for each in iterations if isinstance(each, dict)] if depth > 0 else []
+    parts += [_turn(each, seen, depth - 1) for each in shown]
     tokens = [f"{_shown(call[name])} {name.replace('_', ' ')}" for name in _TOKENS if name in call]
     title = ", ".join([f"{'child' if iterations else 'call'} of {_shown(call.get('root_model'))}", *tokens])
     return (
@@ -217,14 +192,6 @@ def _call(call: Any, depth: int) -> str:
 
 
 _TOKENS: Final = ("prompt_tokens", "completion_tokens")
-
-
-def _common(prompt: Sequence[Any], seen: Sequence[Any]) -> int:
-    """How many messages at the beginning are those of the turn before."""
-    for index, (new, old) in enumerate(zip(prompt, seen, strict=False)):
-        if new != old:
-            return index
-    return min(len(prompt), len(seen))
 
 
 def _folded(title: str, value: Any) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from rlm_secure.rlm.prompts import Message
+from rlm_secure.turns import Sums
 
 #: The context length of a model, in tokens, by the longest of these keys that its name contains at a word's start.
 CONTEXT_LIMITS: Final[Mapping[str, int]] = {
@@ -77,19 +78,43 @@ def get_context_limit(model: str) -> int:
 
 def count_tokens(messages: Sequence[Mapping[str, Any]], model: str = "") -> int:
     """Tokens of `messages`: counted if the tiktoken package knows `model`, else a quarter of the characters."""
-    texts = [_text(message.get("content")) for message in messages]
-    counter = _counter(model)
-    if counter is None:
-        return math.ceil(sum(map(len, texts)) / 4) + _PER_MESSAGE * len(texts)
-    pieces = (text[begin : begin + _PIECE] for text in texts for begin in range(0, len(text), _PIECE))
-    return sum(map(counter, pieces)) + _PER_MESSAGE * len(texts)
+    return TokenCount(model).of(messages)
+
+
+class TokenCount:
+    """As count_tokens(), for a conversation that grows: a message is counted once."""
+
+    def __init__(self, model: str = "") -> None:
+        self._counter = _counter(model)
+        self._sums = Sums(self._measured)
+
+    def of(self, messages: Sequence[Mapping[str, Any]]) -> int:
+        """Tokens of `messages`."""
+        total = self._sums.of(messages)
+        return (math.ceil(total / 4) if self._counter is None else total) + _PER_MESSAGE * len(messages)
+
+    def _measured(self, message: Mapping[str, Any]) -> int:
+        """Tokens of a message's text; its characters where there is no counter."""
+        text = _text(message.get("content"))
+        if self._counter is None:
+            return len(text)
+        return sum(self._counter(text[begin : begin + _PIECE]) for begin in range(0, len(text), _PIECE))
 
 
 def should_compact(
-    messages: Sequence[Mapping[str, Any]], model: str, threshold_pct: float = 0.85, *, limit: int | None = None
+    messages: Sequence[Mapping[str, Any]],
+    model: str,
+    threshold_pct: float = 0.85,
+    *,
+    limit: int | None = None,
+    count: TokenCount | None = None,
 ) -> bool:
-    """Whether `messages` fill `threshold_pct` (0 to 1) of the model's context; `limit` (tokens) overrides the table."""
-    return count_tokens(messages, model) >= int(threshold_pct * (limit or get_context_limit(model)))
+    """Whether `messages` fill `threshold_pct` (0 to 1) of the model's context; `limit` (tokens) overrides the table.
+
+    `count` counts the tokens of `model`; one that is kept counts each message once.
+    """
+    tokens = (count or TokenCount(model)).of(messages)
+    return tokens >= int(threshold_pct * (limit or get_context_limit(model)))
 
 
 def summary_request(messages: Sequence[Message]) -> list[Message]:

@@ -42,7 +42,7 @@ from rlm_secure.logger import RLMLogger
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import Data, Limits
 from rlm_secure.rlm.budget import Meter
-from rlm_secure.rlm.compaction import compacted, history_entries, should_compact, summary_request
+from rlm_secure.rlm.compaction import TokenCount, compacted, history_entries, should_compact, summary_request
 from rlm_secure.rlm.config import RunConfig
 from rlm_secure.rlm.handler import LMHandler
 from rlm_secure.rlm.parsing import (
@@ -123,6 +123,7 @@ class Run:
         )
         self._opening = len(self.messages)
         self._compactions = 0
+        self._tokens: TokenCount | None = None
         self._began = time.monotonic()
         self._restarts = 0
         self._files: dict[str, bytes] = {}
@@ -188,7 +189,9 @@ class Run:
         if not config.compaction:
             return
         limit = config.windows.given.get(config.root_model)
-        if not should_compact(self.messages, config.root_model, config.compaction_threshold_pct, limit=limit):
+        model, share = config.root_model, config.compaction_threshold_pct
+        self._tokens = self._tokens or TokenCount(model)
+        if not should_compact(self.messages, model, share, limit=limit, count=self._tokens):
             return
         summary = self.handler.ask(summary_request(self.messages), purpose="summary").text
         with self.tree.running(self.environment):
@@ -354,13 +357,14 @@ class Run:
             except (TimeoutExceededError, CancellationError) as ended:
                 # The answer is complete: a missing history entry for the next completion is no reason to lose it.
                 self.tree.notice(config.depth, "records", f"the conversation is not in the session's history: {ended}")
+        trajectory: Any = None if self.log is None else self.log.trajectory()
         completion = RLMChatCompletion(
             root_model=config.root_model,
             prompt=self.payload,
             response=answer.text,
             usage_summary=self.handler.get_usage_summary(),
             execution_time=time.monotonic() - self._began,
-            metadata=None if self.log is None else self.log.get_trajectory(),
+            metadata=trajectory,
             parsed=answer.value,
             files=self._files,
         )

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self, TypeGuard
 
 from rlm_secure.broker.protocol import Call
-from rlm_secure.clients.base import Client, Completion, InThread, OnText, Prompt, Tally, adapt, prompt_text
+from rlm_secure.clients.base import Client, Completion, InThread, OnText, Prompt, Tally, adapt, message_text
 from rlm_secure.clients.media import described, media_type, most_tokens, with_media
 from rlm_secure.clients.prices import REPORTED, Price
 from rlm_secure.clients.tool_calls import ToolSpec, offered_text
@@ -39,6 +39,7 @@ from rlm_secure.policy import Gate, load_policy
 from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
 from rlm_secure.rlm.deltas import Deltas
 from rlm_secure.rlm.tree import Tree
+from rlm_secure.turns import Sums
 from rlm_secure.types import (
     ModelUsageSummary,
     RefusedCall,
@@ -108,6 +109,8 @@ class LMHandler:
             if known is not None and known.model_name:
                 self._clients[known.model_name] = known
         self._own = ExitStack()
+        #: What the messages of the run's own conversation measure; used on the tree's loop alone.
+        self._characters, self._bytes, self._tokens = Sums(_characters), Sums(_bytes), Sums(_fewest_tokens)
         self._gate = gate or Gate(load_policy("strict"), frozenset(self._clients))
         self._tree = tree
         #: Whether stopping the run ends its calls, so that a session need not abandon them. True under RLM.
@@ -190,7 +193,7 @@ class LMHandler:
         Raises PromptTooLarge for a prompt that cannot fit into the model's window, and ProviderError for a reply longer
         than lm.reply_bytes: it would be sent again with every turn.
         """
-        snapshot = prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
+        snapshot = prompt if isinstance(prompt, str) else list(map(dict, prompt))
         deltas = None if tools else self._deltas(purpose)
         completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose, deltas, tools))
         if deltas is not None:
@@ -369,7 +372,7 @@ class LMHandler:
         self._require_fit(prompt, model or client.model_name or "unknown")
         price = self._price(client, model)
         try:
-            size = _size(prompt) + len(offered_text(tools).encode())
+            size = self._size(prompt) + len(offered_text(tools).encode())
             async with tree.reserve(size, price, client.max_output_tokens) as reservation:
                 seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
                 began = time.monotonic()
@@ -412,15 +415,23 @@ class LMHandler:
 
     def _require_fit(self, prompt: Prompt, model: str) -> None:
         """Raise PromptTooLarge for a prompt that cannot fit into the model's window, if that is known."""
-        window, characters = self._running_tree().windows.of(model), prompt_characters(prompt)
-        if window is None or characters <= window:
+        window = self._running_tree().windows.of(model)
+        if window is None:
             return
-        tokens, conversation = fewest_tokens(prompt), not isinstance(prompt, str)
+        characters = self._characters.of(prompt) if _is_long(prompt) else prompt_characters(prompt)
+        if characters <= window:
+            return
+        tokens = self._tokens.of(prompt) if _is_long(prompt) else fewest_tokens(prompt)
+        conversation = not isinstance(prompt, str)
         try:
             self._gate.require_window(model, characters, tokens, window, conversation=conversation)
         except PromptTooLarge as refused:
             self.report(refused.decision)
             raise
+
+    def _size(self, prompt: Prompt) -> int:
+        """Bytes of a prompt's text, and as many more as its media may have tokens."""
+        return self._bytes.of(prompt) - 1 if _is_long(prompt) else _size(prompt)
 
     def _in_time(self, seconds: float) -> None:
         """Raise if a reply was too late: parsing one can block the event loop, and with it every timeout on it."""
@@ -534,9 +545,26 @@ def _shown(error: Exception) -> str:
 
 def _size(prompt: Prompt) -> int:
     """Bytes of a prompt's text, and as many more as its media may have tokens."""
-    text, media = (prompt, 0) if isinstance(prompt, str) else (prompt_text(prompt), sum(map(_media_tokens, prompt)))
-    return len(text.encode("utf-8", "surrogatepass")) + media
+    return _text_bytes(prompt) if isinstance(prompt, str) else max(0, sum(map(_bytes, prompt)) - 1)
 
 
-def _media_tokens(message: dict[str, Any]) -> int:
-    return most_tokens(message.get("content"))
+def _is_long(prompt: Prompt) -> TypeGuard[list[dict[str, Any]]]:
+    """Whether a prompt is a conversation: the next one begins with it, and it is not measured again."""
+    return isinstance(prompt, list) and len(prompt) > 1
+
+
+def _characters(message: Mapping[str, Any]) -> int:
+    return len(message_text(message))
+
+
+def _fewest_tokens(message: Mapping[str, Any]) -> int:
+    return fewest_tokens([dict(message)])
+
+
+def _bytes(message: Mapping[str, Any]) -> int:
+    """Bytes of a message in a prompt, with the end of its line."""
+    return _text_bytes(message_text(message)) + 1 + most_tokens(message.get("content"))
+
+
+def _text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -58,6 +58,36 @@ def test_a_trajectory_becomes_a_page(rlm_secure: Run, tmp_path: Path) -> None:
     assert again.code == 2 and "exists; name another file" in again.err
 
 
+def test_a_trajectory_is_exported_as_upstream_writes_it(rlm_secure: Run, tmp_path: Path) -> None:
+    turns = [f"```repl\nprint({number})\n```" for number in range(5)] + ["FINAL(done)"]
+    with RLM(backend="scripted", backend_kwargs={"turns": turns}, logger=RLMLogger(log_dir=str(tmp_path))) as rlm:
+        completion = rlm.completion("question")
+    (log,) = tmp_path.glob("*.jsonl")
+    out = tmp_path / "whole.jsonl"
+    done = rlm_secure("log", "export", str(log), "-o", str(out))
+    assert (done.code, done.out, done.err) == (0, "", f"{out}: each turn has its whole prompt\n")
+    assert out.stat().st_mode & 0o777 == 0o600
+    first, *written = [json.loads(line) for line in out.read_text("ascii").splitlines()]
+    assert first["type"] == "metadata" and "format" not in first
+    assert completion.metadata is not None and written == completion.metadata["iterations"]
+    assert rlm_secure("log", "export", str(log)).out == rlm_secure("log", "export", str(out)).out == out.read_text()
+    assert "exists; name another file" in rlm_secure("log", "export", str(log), "-o", str(out)).err
+
+
+def test_an_export_that_ends_early_says_so(rlm_secure: Run, tmp_path: Path) -> None:
+    first = {"type": "iteration", "iteration": 1, "prompt": [{"role": "user", "content": "a"}]}
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps(first) + "\n" + json.dumps({**first, "same": 7}) + "\n")
+    done = rlm_secure("log", "export", str(log))
+    assert done.code == 2 and json.loads(done.out) == first
+    assert f"what was written of {log} is not whole: line 2 of {log} cannot be read: a turn refers to" in done.err
+    log.write_text("[]\n")
+    done = rlm_secure("log", "export", str(log), "-o", str(tmp_path / "out"))
+    assert done.code == 2 and "line 1 is not a JSON object" in done.err and not (tmp_path / "out").exists()
+    log.write_text("")
+    assert rlm_secure("log", "export", str(log)).code == 0
+
+
 def test_a_log_that_was_rewritten_or_cut_is_found_by_what_was_kept(rlm_secure: Run, tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     anchor = chain(path).anchor
@@ -100,7 +130,7 @@ def test_a_key_is_in_a_file_or_in_the_environment(
 
 def test_what_is_no_file_is_refused_and_not_waited_for(rlm_secure: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    for verb in ("view", "verify"):
+    for verb in ("view", "export", "verify"):
         for path, kind in ((str(tmp_path / "fifo"), "FIFO"), ("/dev/zero", "device"), (str(tmp_path), "folder")):
             done = rlm_secure("log", verb, path)
             assert (done.code, done.out) == (2, "")
@@ -117,7 +147,7 @@ def test_a_page_is_written_through_no_link(rlm_secure: Run, tmp_path: Path) -> N
 
 
 def test_files_that_are_not_there(rlm_secure: Run, tmp_path: Path) -> None:
-    for verb in ("view", "verify"):
+    for verb in ("view", "export", "verify"):
         done = rlm_secure("log", verb, str(tmp_path / "nothing"))
         assert done.code == 2 and "nothing" in done.err and "Traceback" not in done.err
     assert rlm_secure("log").code == 2

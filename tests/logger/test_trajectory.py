@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.errors import CellTimeout
-from rlm_secure.logger import RLMLogger
+from rlm_secure.logger import RLMLogger, read_trajectory
 from rlm_secure.logger.redact import MASK
 from rlm_secure.policy.model import Data
 from rlm_secure.types import (
@@ -55,6 +55,11 @@ def lines(logger: RLMLogger) -> list[dict[str, Any]]:
 
     text = Path(logger.log_file_path).read_text(encoding="ascii")
     return [json.loads(line, parse_constant=refuse) for line in text.splitlines()]
+
+
+def whole(logger: RLMLogger) -> list[dict[str, Any]]:
+    """The file, as upstream's logger would have written it."""
+    return list(read_trajectory(logger.log_file_path))
 
 
 @pytest.fixture
@@ -152,7 +157,7 @@ class TestLines:
         logger.log(turn())
         first, *turns = lines(logger)
         assert first.pop("timestamp")
-        assert first == {"type": "metadata", **metadata().to_dict()}
+        assert first == {"type": "metadata", "format": 2, **metadata().to_dict()}
         assert [(each["type"], each["iteration"]) for each in turns] == [("iteration", 1), ("iteration", 2)]
         assert turns[0].keys() == {
             "type", "iteration", "timestamp", "prompt", "response", "code_blocks", "final_answer", "iteration_time"
@@ -219,7 +224,8 @@ class TestSnapshots:
             logger.log(turn(messages))
         trajectory = logger.get_trajectory()["iterations"]
         assert [len(each["prompt"]) for each in trajectory] == [3, 6, 9]
-        assert [len(each["prompt"]) for each in lines(logger)[1:]] == [3, 6, 9]
+        assert [(each.get("same"), len(each["prompt"])) for each in lines(logger)[1:]] == [(None, 3), (3, 3), (6, 3)]
+        assert [each["prompt"] for each in whole(logger)[1:]] == [each["prompt"] for each in trajectory]
         messages[0]["content"] = "changed"
         assert trajectory[2]["prompt"][0] == user("m0")
 

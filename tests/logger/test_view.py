@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
-from rlm_secure.logger import RLMLogger, view
+from rlm_secure.logger import RLMLogger, read, view
 from rlm_secure.logger.view import page, render
 from rlm_secure.types import (
     CodeBlock,
@@ -191,8 +191,8 @@ def test_any_entry(entry: dict[str, object]) -> None:
 
 
 def test_lines_of_any_length_and_shape_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view, "_LINE", 100)
-    monkeypatch.setattr(view, "_NODES", 20)
+    monkeypatch.setattr(read, "_LINE", 100)
+    monkeypatch.setattr(read, "_NODES", 20)
     many = b'{"a":[' + b"1," * 30 + b"1]}"
     lines = [b"[" * 5_000, many, b"\xff\xfe", b'{"type":"metadata","x":"\x1b[2J"}', b'{"type":"metadata","x":"\\u001b[2J\\u202e"}']
     (tmp_path / "log.jsonl").write_bytes(b"\n".join(lines))
@@ -233,6 +233,6 @@ def test_lines_without_end_are_counted_and_not_named(tmp_path: Path, monkeypatch
     path = tmp_path / "log.jsonl"
     path.write_text("[]\n" * 20_000)
     assert "and 19,000 more such lines" in render(path)
-    monkeypatch.setattr(view, "_LINES", 500)
+    monkeypatch.setattr(read, "_LINES", 500)
     seen = render(path)
     assert "more than 500 lines" in seen and len(seen) < 60_000

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from rlm_secure import events as kinds
 from rlm_secure.errors import AnswerInvalidError, BudgetExceededError, ErrorThresholdExceededError
-from rlm_secure.logger import RLMLogger
+from rlm_secure.logger import RLMLogger, read_trajectory
 from rlm_secure.rlm.batch import Item
 from rlm_secure.rlm.rlm import RLM
 from tests.loops import Heard, cell, limited, scripted
@@ -196,9 +196,9 @@ def test_a_trajectory_holds_each_turns_prompt_as_it_was(tmp_path: Path) -> None:
     assert completion.metadata is not None
     lengths = [len(iteration["prompt"]) for iteration in completion.metadata["iterations"]]
     assert lengths == [3, 6, 9]
-    lines = [json.loads(line) for line in next(tmp_path.glob("*.jsonl")).read_text().splitlines()]
+    lines = list(read_trajectory(next(tmp_path.glob("*.jsonl"))))
     assert [line["type"] for line in lines] == ["metadata", "iteration", "iteration", "iteration"]
-    assert [len(line["prompt"]) for line in lines[1:]] == [3, 6, 9]
+    assert lines[1:] == completion.metadata["iterations"]
     assert lines[-1]["final_answer"] == "x"
 
 

@@ -1,0 +1,113 @@
+"""What a long run costs: bytes of its trajectory and CPU time of its turns, beside a log with whole prompts.
+
+The turns have no cells and the model takes no time: what is measured is the loop and its records. Bytes are shown as
+seconds, a byte as a nanosecond: 1 MB is 1 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.runner import Case, benchmark
+from rlm_secure import RLM, Policy, RLMLogger
+from rlm_secure.types import RLMIteration
+
+TURNS = (50, 500, 2_000)
+#: 2,000 whole prompts would take 2 GB.
+MOST_WHOLE = 500
+#: A reply of some 600 characters without a cell; the loop adds two messages to each turn.
+REPLY = "a thought about the question " * 20
+#: The window that makes a conversation compact: a summary after every 60 turns.
+WINDOW = 20_000
+SUMMARY = "about to be cut"
+
+
+class Whole(RLMLogger):
+    """The log as it would be with whole prompts, upstream's way: each turn encodes and writes all its messages."""
+
+    def log(self, iteration: RLMIteration) -> None:
+        """Append the turn."""
+        assert self.log_file_path is not None
+        Path(self.log_file_path).parent.mkdir(exist_ok=True)
+        with Path(self.log_file_path).open("a") as file:
+            file.write(json.dumps({"type": "iteration", **iteration.to_dict()}) + "\n")
+
+
+class Long:
+    """A run of `turns` turns, and what it took."""
+
+    def __init__(self, folder: Path, turns: int, log: type[RLMLogger], *, compaction: bool) -> None:
+        self.turns = turns
+        self.compaction = compaction
+        self._folder = folder
+        self._log = log
+        self._asked = 0
+        self.seconds = 0.0
+        self.bytes = 0
+
+    def answer(self, messages: list[dict[str, Any]]) -> str:
+        """The model's line."""
+        if SUMMARY in messages[-1]["content"]:
+            return "a summary"
+        self._asked += 1
+        return REPLY if self._asked < self.turns else "FINAL(done)"
+
+    def small(self) -> None:
+        """Make a run of a few turns instead."""
+        self.turns = 5
+        self()
+
+    def __call__(self) -> None:
+        """Make the run."""
+        self._asked = 0
+        shutil.rmtree(self._folder, ignore_errors=True)
+        lm = {"iterations": self.turns, "calls": 2 * self.turns, "tokens": 10**12, "prompt_bytes": 1 << 26}
+        policy = Policy.model_validate({"name": "long", "lm": lm, "limits": {"run_seconds": 3_600}})
+        rlm = RLM(
+            backend="scripted",
+            backend_kwargs={"turns": self.answer, "model_name": "scripted"},
+            policy=policy,
+            max_iterations=self.turns,
+            logger=self._log(self._folder, data=policy.data),
+            compaction=self.compaction,
+            windows={"scripted": WINDOW} if self.compaction else {"scripted": None},
+        )
+        begun = time.process_time()
+        with rlm:
+            assert rlm.completion("a context").response == "done"
+        self.seconds = time.process_time() - begun
+        self.bytes = sum(file.stat().st_size for file in self._folder.iterdir())
+
+
+def cases(value: Callable[[Long], float]) -> Iterator[Sequence[Case]]:
+    """A case for each number of turns, with and without compaction; with whole prompts up to MOST_WHOLE turns."""
+    folder = Path(tempfile.mkdtemp(prefix="rlm-secure-bench-"))
+    try:
+        made = []
+        for number, turns in enumerate(TURNS):
+            for log, name in ((RLMLogger, ""), (Whole, ", whole prompts")):
+                for compaction in (False, True):
+                    if log is Whole and turns > MOST_WHOLE:
+                        continue
+                    run = Long(folder / f"{number}{name}{compaction}", turns, log, compaction=compaction)
+                    title = f"{turns:,} turns{', compaction' if compaction else ''}{name}"
+                    made.append(Case(title, run, turns, value=lambda run=run: value(run), slow=True, small=run.small))
+        yield made
+    finally:
+        shutil.rmtree(folder)
+
+
+@benchmark("log-bytes", "bytes of a trajectory for each turn, as nanoseconds")
+def log_bytes() -> Iterator[Sequence[Case]]:
+    yield from cases(lambda run: run.bytes / 1e9)
+
+
+@benchmark("long-run", "CPU time of a turn without a cell, with its log")
+def long_run() -> Iterator[Sequence[Case]]:
+    yield from cases(lambda run: run.seconds)
