@@ -27,7 +27,7 @@ def guard(name: str, where: ast.AST) -> ast.expr:
     return made
 
 
-def constant(value: str | bool | int, where: ast.AST) -> ast.expr:
+def constant(value: str | bool | int | None, where: ast.AST) -> ast.expr:
     """A literal."""
     made: ast.expr = placed(ast.Constant(value), where)
     return made

@@ -1,0 +1,230 @@
+"""Guards that are compiled into the cell: the test of the most frequent case stands where the guard is asked.
+
+A test and the use behind it must see one object. Between them other code can run: from Python 3.12 on, a collection may
+begin at any call, and it runs the `finally` of generators and callbacks of weak references, which bind global variables
+and those of closures. So what is tested is either a local variable that no other code can bind, or an expression whose
+value is held in one. Where neither is possible, a guard is called, which takes the object as its argument.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from . import names, nodes
+from .nodes import call, choice, constant, guard, placed
+from .scopes import Scope
+
+#: Attributes of which a cell gets the text.
+_TEMPLATES = ("format", "format_map")
+#: Expressions that may stand in two branches of which one is evaluated.
+_SMALL = 6
+
+
+class Sites:
+    """The places of a cell where a guard is asked, compiled once all bindings of the cell are known.
+
+    `shared` are the names that the cell declares global or nonlocal, or binds in a comprehension: other code than that of
+    the function may bind these.
+    """
+
+    def __init__(self) -> None:
+        self.shared: set[str] = set()
+        self._waiting: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._cleared: dict[int, ast.stmt] = {}
+        self._loops: dict[int, Any] = {}
+
+    def add(self, method: Callable[..., None], *values: Any) -> None:
+        """Call `method(*values)` in `settle`."""
+        self._waiting.append((method, values))
+
+    def settle(self) -> None:
+        """Compile what was added."""
+        for method, values in self._waiting:
+            method(*values)
+        for statement in self._cleared.values():
+            _then_clear(statement)
+        for function in self._loops.values():
+            nodes.bind(function, names.LAST, constant(None, function))
+
+    def fixed(self, value: ast.expr, scope: Scope) -> bool:
+        """Whether `value` is a variable that only the code of `scope` itself can bind."""
+        return isinstance(value, ast.Name) and value.id not in self.shared and scope.binds(value.id)
+
+    def _both(self, value: ast.expr, scope: Scope, statement: ast.stmt | None) -> tuple[ast.expr, ast.expr] | None:
+        """Two expressions of one object: the first evaluates `value`, the second gives the same again.
+
+        None if nothing can hold it. A held object is let go of after the statement, as Python does.
+        """
+        if self.fixed(value, scope):
+            return value, value
+        if not scope.holds or statement is None:
+            return None
+        if not isinstance(statement, ast.Return):
+            self._cleared[id(statement)] = statement
+        return held(names.HELD, value), guard(names.HELD, value)
+
+    def of_own(
+        self, node: ast.Attribute, asked: str, name: str, scope: Scope, statement: ast.stmt | None, loop: Any
+    ) -> None:
+        """An attribute of `node.value`, which is free on instances of the cell's own classes; `asked` is its guard."""
+        value = node.value
+        both = self._both(value, scope, statement)
+        if both is None:
+            within = names.SETTABLE if asked == names.STORE else asked
+            node.value = call(within, node, value, constant(name, node))
+            return
+        first, again = both
+        otherwise = call(asked, node, again, constant(name, node))
+        if loop is None:
+            node.value = choice(_in(first, names.CLASSES), again, otherwise)
+            return
+        # The set of classes is asked for another class than the last one only. LAST is bound to members of it alone.
+        self._loops[id(loop)] = loop
+        last = _is(_type(first), guard(names.LAST, value))
+        kept = _is_not_none(held(names.LAST, _type(again)))
+        learnt = placed(ast.BoolOp(ast.And(), [_in(again, names.CLASSES), kept]), value)
+        node.value = choice(placed(ast.BoolOp(ast.Or(), [last, learnt]), value), again, otherwise)
+
+    def of_open(self, node: Any, scope: Scope, statement: ast.stmt | None) -> None:
+        """A public attribute, free on instances of the classes in names.OPEN."""
+        value = node.value
+        both = self._both(value, scope, statement)
+        name = constant(node.attr, node)
+        if both is None:
+            _become_call(node, call(names.LOAD, node, value, name))
+            return
+        first, again = both
+        native = placed(ast.Attribute(again, node.attr, ast.Load()), node)
+        asked = call(names.LOAD, node, again, name)
+        nodes.become(node, ast.IfExp, test=_in(first, names.OPEN), body=native, orelse=asked)
+
+    def template(self, node: Any, scope: Scope, statement: ast.stmt | None) -> None:
+        """`value.format`: native for an exact str that was found to read public attributes only."""
+        value = node.value
+        both = self._both(value, scope, statement)
+        name = constant(node.attr, node)
+        if both is None:
+            _become_call(node, call(names.ATTRIBUTE, node, value, name))
+            return
+        first, again = both
+        exact = _is(_type(first), guard(names.STRING, value))
+        public = placed(ast.Compare(again, [ast.In()], [guard(names.TEMPLATES, value)]), value)
+        native = placed(ast.Attribute(again, node.attr, ast.Load()), node)
+        asked = call(names.ATTRIBUTE, node, again, name)
+        test = placed(ast.BoolOp(ast.And(), [exact, public]), value)
+        nodes.become(node, ast.IfExp, test=test, body=native, orelse=asked)
+
+    def text(self, node: Any, scope: Scope) -> None:
+        """`value.__name__` and the like: read as it is, and given if it is an exact str. Else its guard decides."""
+        value, name = node.value, node.attr
+        if not scope.holds:
+            _become_call(node, call(names.TEXT_ATTRIBUTE, node, value, constant(name, node)))
+            return
+        native = placed(ast.Attribute(value, name, ast.Load()), node)
+        exact = _is(_type(held(names.KIND, native)), guard(names.STRING, value))
+        found = guard(names.KIND, value)
+        asked = call(names.TEXT, node, found, constant(name, node))
+        nodes.become(node, ast.IfExp, test=exact, body=found, orelse=asked)
+
+    def of_class(self, node: Any, scope: Scope) -> None:
+        """`value.__class__`, which is what type() gives."""
+        seen = self._seen(node.value, scope)
+        nodes.become(node, seen.__class__, **{field: getattr(seen, field) for field in seen._fields})
+
+    def kind(self, node: ast.Call, small: bool, scope: Scope) -> None:
+        """`type(value)`, unless the name stands for something else than the builtin of cells."""
+        original = _is(node.func, guard(names.ORIGINAL["type"], node))
+        value = node.args[0]
+        if not small:
+            node.func = choice(original, guard(names.KIND_OF, node), node.func)
+            return
+        asked = placed(ast.Call(node.func, [value], []), node)
+        nodes.become(node, ast.IfExp, test=original, body=self._seen(value, scope), orelse=asked)
+
+    def _seen(self, value: ast.expr, scope: Scope) -> ast.expr:
+        """What type() of cells gives for `value`: its class, if that was found to be one that cells may have."""
+        if scope.holds:
+            test = placed(
+                ast.Compare(held(names.KIND, _type(value)), [ast.In()], [guard(names.KINDS, value)]), value
+            )
+            found = guard(names.KIND, value)
+            return choice(test, found, call(names.SEEN, value, found))
+        if self.fixed(value, scope):
+            kind = _type(value)
+            return choice(_in(value, names.KINDS), kind, call(names.SEEN, value, kind))
+        return call(names.KIND_OF, value, value)
+
+    def by_name(self, node: ast.Call, scope: Scope) -> None:
+        """getattr(), hasattr() and setattr(): the native ones for names that have no guard."""
+        function = node.func
+        assert isinstance(function, ast.Name)
+        original = _is(function, guard(names.ORIGINAL[function.id], node))
+        value, name = node.args[:2]
+        tests = []
+        if isinstance(name, ast.Constant):
+            if not names.is_askable(name.value, function.id):
+                return
+        elif self.fixed(name, scope):
+            askable = placed(ast.Compare(name, [ast.In()], [guard(names.ASKABLE, name)]), name)
+            tests += [_is(_type(name), guard(names.STRING, name)), askable]
+        else:
+            return
+        if function.id == "setattr":
+            if not self.fixed(value, scope):
+                return
+            tests.append(_in(value, names.CLASSES))
+        test = placed(ast.BoolOp(ast.And(), [original, *tests]), node) if tests else original
+        node.func = choice(test, guard(names.NATIVE[function.id], node), function)
+
+
+def is_small(value: ast.expr) -> bool:
+    """Whether `value` is a variable, or a short path of attributes and constant items of one."""
+    for _ in range(_SMALL):
+        if isinstance(value, ast.Name):
+            return True
+        if isinstance(value, ast.Subscript) and isinstance(value.slice, (ast.Name, ast.Constant)):
+            value = value.value
+        elif isinstance(value, ast.Attribute):
+            value = value.value
+        else:
+            return False
+    return False
+
+
+def held(name: str, value: ast.expr) -> ast.expr:
+    """`value`, which is kept in the local variable `name`."""
+    made: ast.expr = placed(ast.NamedExpr(placed(ast.Name(name, ast.Store()), value), value), value)
+    return made
+
+
+def _type(value: ast.expr) -> ast.expr:
+    return call(names.TYPE, value, value)
+
+
+def _in(value: ast.expr, kinds: str) -> ast.expr:
+    made: ast.expr = placed(ast.Compare(_type(value), [ast.In()], [guard(kinds, value)]), value)
+    return made
+
+
+def _is(value: ast.expr, other: ast.expr) -> ast.expr:
+    made: ast.expr = placed(ast.Compare(value, [ast.Is()], [other]), value)
+    return made
+
+
+def _is_not_none(value: ast.expr) -> ast.expr:
+    made: ast.expr = placed(ast.Compare(value, [ast.IsNot()], [constant(None, value)]), value)
+    return made
+
+
+def _become_call(node: Any, made: ast.Call) -> None:
+    nodes.become(node, ast.Call, func=made.func, args=made.args, keywords=[])
+
+
+def _then_clear(statement: Any) -> None:
+    """Turn `statement` into itself, and then a statement that lets go of the object held in it. `if True` costs nothing."""
+    copied = placed(statement.__class__(**{field: getattr(statement, field) for field in statement._fields}), statement)
+    target = placed(ast.Name(names.HELD, ast.Store()), statement)
+    clear = placed(ast.Assign([target], constant(None, statement)), statement)
+    nodes.become(statement, ast.If, test=constant(True, statement), body=[copied, clear], orelse=[])
