@@ -32,7 +32,8 @@ class Sites:
     def __init__(self) -> None:
         self.shared: set[str] = set()
         self._waiting: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
-        self._cleared: dict[int, ast.stmt] = {}
+        self._after: dict[int, tuple[ast.stmt, list[ast.stmt]]] = {}
+        self._flags: set[tuple[int, str]] = set()
         self._loops: dict[int, Any] = {}
 
     def add(self, method: Callable[..., None], *values: Any) -> None:
@@ -43,8 +44,8 @@ class Sites:
         """Compile what was added."""
         for method, values in self._waiting:
             method(*values)
-        for statement in self._cleared.values():
-            _then_clear(statement)
+        for statement, after in self._after.values():
+            _then(statement, after)
         for function in self._loops.values():
             nodes.bind(function, names.LAST, constant(None, function))
 
@@ -62,7 +63,9 @@ class Sites:
         if not scope.holds or statement is None:
             return None
         if not isinstance(statement, ast.Return):
-            self._cleared[id(statement)] = statement
+            _, after = self._after.setdefault(id(statement), (statement, []))
+            if not any(each.__class__ is Clear for each in after):
+                after.append(_bound(names.HELD, constant(None, statement), Clear))
         return held(names.HELD, value), guard(names.HELD, value)
 
     def of_own(
@@ -77,6 +80,10 @@ class Sites:
             return
         first, again = both
         otherwise = call(asked, node, again, constant(name, node))
+        if loop is not None and isinstance(value, ast.Name) and first is again and self._is_kept(value.id, scope):
+            flag = self._flag(value, scope, loop)
+            node.value = choice(flag, again, otherwise)
+            return
         if loop is None:
             node.value = choice(_in(first, names.CLASSES), again, otherwise)
             return
@@ -86,6 +93,21 @@ class Sites:
         kept = _is_not_none(held(names.LAST, _type(again)))
         learnt = placed(ast.BoolOp(ast.And(), [_in(again, names.CLASSES), kept]), value)
         node.value = choice(placed(ast.BoolOp(ast.Or(), [last, learnt]), value), again, otherwise)
+
+    def _is_kept(self, name: str, scope: Scope) -> bool:
+        """Whether the variable `name` is bound once, outside of the loops of its function."""
+        return name in scope.assigned and name not in scope.again and name not in scope.own
+
+    def _flag(self, value: ast.Name, scope: Scope, function: Any) -> ast.expr:
+        """A variable that tells whether `value` is an instance of the cell's own classes, from where that is bound on."""
+        flag = f"<{value.id} is known>"
+        if (id(function), flag) not in self._flags:
+            self._flags.add((id(function), flag))
+            nodes.bind(function, flag, constant(False, function))
+            statement = scope.assigned[value.id]
+            _, after = self._after.setdefault(id(statement), (statement, []))
+            after.append(_bound(flag, nodes.known(placed(ast.Name(value.id, ast.Load()), value))))
+        return guard(flag, value)
 
     def of_open(self, node: Any, scope: Scope, statement: ast.stmt | None) -> None:
         """A public attribute, free on instances of the classes in names.OPEN."""
@@ -222,9 +244,16 @@ def _become_call(node: Any, made: ast.Call) -> None:
     nodes.become(node, ast.Call, func=made.func, args=made.args, keywords=[])
 
 
-def _then_clear(statement: Any) -> None:
-    """Turn `statement` into itself, and then a statement that lets go of the object held in it. `if True` costs nothing."""
+class Clear(ast.Assign):
+    """A statement that lets go of what was held."""
+
+
+def _bound(name: str, value: ast.expr, kind: type[ast.Assign] = ast.Assign) -> ast.stmt:
+    made: ast.stmt = placed(kind([placed(ast.Name(name, ast.Store()), value)], value), value)
+    return made
+
+
+def _then(statement: Any, after: list[ast.stmt]) -> None:
+    """Turn `statement` into itself and then `after`, below an `if True`, of which the compiler leaves nothing."""
     copied = placed(statement.__class__(**{field: getattr(statement, field) for field in statement._fields}), statement)
-    target = placed(ast.Name(names.HELD, ast.Store()), statement)
-    clear = placed(ast.Assign([target], constant(None, statement)), statement)
-    nodes.become(statement, ast.If, test=constant(True, statement), body=[copied, clear], orelse=[])
+    nodes.become(statement, ast.If, test=constant(True, statement), body=[copied, *after], orelse=[])

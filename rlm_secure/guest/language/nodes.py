@@ -60,10 +60,13 @@ def bind(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, name: str
 
 def insert(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, statement: ast.stmt) -> None:
     """Insert `statement` before the first statement of `scope`, but after its docstring."""
-    first = scope.body[0]
+    scope.body.insert(int(is_docstring(scope.body[0])), statement)
+
+
+def is_docstring(first: ast.stmt) -> bool:
+    """Whether `first`, the first statement of a body, is its documentation."""
     text = first.value if isinstance(first, ast.Expr) else None
-    documented = isinstance(text, ast.Constant) and isinstance(text.value, str)
-    scope.body.insert(int(documented), statement)
+    return isinstance(text, ast.Constant) and isinstance(text.value, str)
 
 
 def become(node: Any, kind: type[ast.AST], **fields: Any) -> None:

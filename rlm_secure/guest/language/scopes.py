@@ -15,13 +15,15 @@ class Scope:
     that the scope binds, besides `own`, its own parameters; `local` tells whether these are local variables. `outer` is the scope around a comprehension
     that is evaluated at once, which waits meanwhile.
 
+    `again` are the names that it binds more than once, `assigned` those that a statement outside of any loop assigns.
+
     `holds` tells whether the transformer may bind variables of its own there: only where they are local variables that
     no other code shares. One bound in a comprehension would be of the scope around it. `lambdas_hold` tells the same of
     lambdas in the scope: Python binds nothing in what a comprehension iterates over, nor in annotations.
     """
 
     __slots__ = (
-        "bound", "function", "holds", "is_comprehension", "kind", "lambdas_hold", "local", "outer", "own", "owner",
+        "again", "assigned", "bound", "function", "holds", "is_comprehension", "kind", "lambdas_hold", "local", "outer", "own", "owner",
         "parameters", "returned", "stack",
     )  # fmt: skip
 
@@ -39,6 +41,8 @@ class Scope:
         self.parameters = parameters(function) if function else frozenset()
         self.own = self.parameters
         self.bound: set[str] = set()
+        self.again: set[str] = set()
+        self.assigned: dict[str, ast.Assign] = {}
         self.holds = self.local = kind == FUNCTION
         self.lambdas_hold = True
         self.is_comprehension = False
@@ -48,6 +52,7 @@ class Scope:
     def part(self, node: ast.AST) -> Scope:
         """The scope of `node`, an annotation or the first iterable of a comprehension: this one, but it holds nothing."""
         made = self._like([node])
+        made.again = self.again
         made.own, made.bound, made.local, made.outer = self.own, self.bound, self.local, self.outer
         made.is_comprehension = self.is_comprehension
         made.lambdas_hold = False
@@ -73,6 +78,12 @@ class Scope:
         made.function, made.parameters = self.function, self.parameters
         made.own, made.holds, made.lambdas_hold = frozenset(), False, self.lambdas_hold
         return made
+
+    def bind(self, name: str) -> None:
+        """Note that the scope binds `name`."""
+        if name in self.bound:
+            self.again.add(name)
+        self.bound.add(name)
 
     def binds(self, name: str) -> bool:
         """Whether `name` is a local variable of this scope, or of one that waits for it."""
