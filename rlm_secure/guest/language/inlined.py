@@ -178,8 +178,11 @@ class Sites:
             return choice(_in(value, names.KINDS), kind, call(names.SEEN, value, kind))
         return call(names.KIND_OF, value, value)
 
-    def by_name(self, node: ast.Call, scope: Scope) -> None:
-        """getattr(), hasattr() and setattr(): the native ones for names that have no guard."""
+    def by_name(self, node: ast.Call, small: bool, scope: Scope) -> None:
+        """getattr(), hasattr() and setattr(): the native ones for names that have no guard.
+
+        A variable with the name is read again behind the object, and so the object is an expression that binds nothing.
+        """
         function = node.func
         assert isinstance(function, ast.Name)
         original = _is(function, guard(names.ORIGINAL[function.id], node))
@@ -188,7 +191,7 @@ class Sites:
         if isinstance(name, ast.Constant):
             if not names.is_askable(name.value, function.id):
                 return
-        elif self.fixed(name, scope):
+        elif small and self.fixed(name, scope):
             askable = placed(ast.Compare(name, [ast.In()], [guard(names.ASKABLE, name)]), name)
             tests += [_is(_type(name), guard(names.STRING, name)), askable]
         else:
