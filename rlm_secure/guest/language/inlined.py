@@ -16,17 +16,15 @@ from . import names, nodes
 from .nodes import call, choice, constant, guard, placed
 from .scopes import Scope
 
-#: Attributes of which a cell gets the text.
-_TEMPLATES = ("format", "format_map")
-#: Expressions that may stand in two branches of which one is evaluated.
+#: How long a path is that may stand in two branches, of which one is evaluated.
 _SMALL = 6
 
 
 class Sites:
     """The places of a cell where a guard is asked, compiled once all bindings of the cell are known.
 
-    `shared` are the names that the cell declares global or nonlocal, or binds in a comprehension: other code than that of
-    the function may bind these.
+    `shared` are the names that the cell declares global or nonlocal, or binds in a comprehension: other code than that
+    of the function may bind these.
     """
 
     def __init__(self) -> None:
@@ -99,7 +97,7 @@ class Sites:
         return name in scope.assigned and name not in scope.again and name not in scope.own
 
     def _flag(self, value: ast.Name, scope: Scope, function: Any) -> ast.expr:
-        """A variable that tells whether `value` is an instance of the cell's own classes, from where that is bound on."""
+        """A variable that tells whether `value` is one of the cell's own instances, from where `value` is bound on."""
         flag = f"<{value.id} is known>"
         if (id(function), flag) not in self._flags:
             self._flags.add((id(function), flag))
@@ -209,12 +207,10 @@ def is_small(value: ast.expr) -> bool:
     for _ in range(_SMALL):
         if isinstance(value, ast.Name):
             return True
-        if isinstance(value, ast.Subscript) and isinstance(value.slice, (ast.Name, ast.Constant)):
-            value = value.value
-        elif isinstance(value, ast.Attribute):
-            value = value.value
-        else:
+        item = isinstance(value, ast.Subscript) and isinstance(value.slice, (ast.Name, ast.Constant))
+        if not (item or isinstance(value, ast.Attribute)):
             return False
+        value = value.value  # type: ignore[attr-defined]
     return False
 
 

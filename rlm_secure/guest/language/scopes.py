@@ -1,4 +1,4 @@
-"""The scopes of a cell that the transformer walks: the bodies of modules, classes, functions, lambdas, comprehensions."""
+"""The scopes of a cell that the transformer walks: bodies, lambdas and comprehensions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ class Scope:
     """A body to walk: its remaining nodes, its kind, the class that mangles its names, and its function.
 
     Lambdas and comprehensions are scopes of their own, by the rules of the scope around them. `bound` are the names
-    that the scope binds, besides `own`, its own parameters; `local` tells whether these are local variables. `outer` is the scope around a comprehension
-    that is evaluated at once, which waits meanwhile.
-
-    `again` are the names that it binds more than once, `assigned` those that a statement outside of any loop assigns.
+    that the scope binds, besides `own`, its own parameters; `local` tells whether these are local variables. `again`
+    are those that it binds more than once, `assigned` those that a statement outside of any loop assigns. `outer` is
+    the scope around a comprehension that is evaluated at once, which waits meanwhile.
 
     `holds` tells whether the transformer may bind variables of its own there: only where they are local variables that
     no other code shares. One bound in a comprehension would be of the scope around it. `lambdas_hold` tells the same of
-    lambdas in the scope: Python binds nothing in what a comprehension iterates over, nor in annotations.
+    lambdas in the scope: Python binds nothing in what a comprehension iterates over, nor in annotations. `returned` is
+    the statement that a lambda stands for.
     """
 
     __slots__ = (
-        "again", "assigned", "bound", "function", "holds", "is_comprehension", "kind", "lambdas_hold", "local", "outer", "own", "owner",
-        "parameters", "returned", "stack",
+        "again", "assigned", "bound", "function", "holds", "is_comprehension", "kind", "lambdas_hold", "local",
+        "outer", "own", "owner", "parameters", "returned", "stack",
     )  # fmt: skip
 
     def __init__(
@@ -50,7 +50,7 @@ class Scope:
         self.outer: Scope | None = None
 
     def part(self, node: ast.AST) -> Scope:
-        """The scope of `node`, an annotation or the first iterable of a comprehension: this one, but it holds nothing."""
+        """The scope of `node`, an annotation or what a comprehension iterates over: this one, but it holds nothing."""
         made = self._like([node])
         made.again = self.again
         made.own, made.bound, made.local, made.outer = self.own, self.bound, self.local, self.outer
@@ -59,7 +59,7 @@ class Scope:
         return made
 
     def inner(self, stack: list[Any], *, at_once: bool) -> Scope:
-        """The scope of a comprehension with the nodes `stack`, which is evaluated `at_once`, or later as a generator."""
+        """The scope of a comprehension of the nodes `stack`, which is evaluated `at_once`, or later as a generator."""
         made = self._like(stack)
         made.local = made.is_comprehension = True
         made.outer = self if at_once else None

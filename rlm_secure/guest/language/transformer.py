@@ -60,8 +60,8 @@ class CellTransformer(RestrictingNodeTransformer):
         self._stored: set[str] = set()
         self._top: set[str] = set()
         self._sites = inlined.Sites()
-        # The nodes that waited when the current node, simple statement and outermost loop were taken off the stack: what
-        # belongs to a statement is walked while at least as many wait.
+        # How many nodes waited when the current node, simple statement and outermost loop were taken off the stack:
+        # what belongs to a statement is walked while at least as many wait.
         self._waiting = 0
         self._statement: tuple[int, ast.stmt | None] = (0, None)
         self._loop: tuple[int, Scope | None] = (0, None)
@@ -131,14 +131,15 @@ class CellTransformer(RestrictingNodeTransformer):
         if self._asynchronous:
             self._no_async_generators()
         flagged: set[tuple[ast.AST, str]] = set()
-        for node, asked, name, scope, statement, loop in self._on_parameters:
+        for site in self._on_parameters:
+            node, asks, attribute, scope, _, _ = site
             value, function = node.value, scope.function
             if not isinstance(value, ast.Name) or function is None or value.id in self._stored:
-                self._sites.add(self._sites.of_own, node, asked, name, scope, statement, loop)
+                self._sites.add(self._sites.of_own, *site)
                 continue
             # The parameter is never bound again, so its class is tested once, at the start of the function.
             flag = f"<{value.id} is known>"
-            otherwise = nodes.call(asked, node, value, nodes.constant(name, node))
+            otherwise = nodes.call(asks, node, value, nodes.constant(attribute, node))
             node.value = nodes.choice(nodes.guard(flag, node), value, otherwise)
             if (function, value.id) not in flagged:
                 flagged.add((function, value.id))
