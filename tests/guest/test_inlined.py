@@ -368,7 +368,7 @@ def test_held_objects_are_local_and_shared_with_no_function() -> None:
     codes = [compiler.compile_cell(SETUP + text, **LIMITS) for text in (place.format(
         body="pass", inner=_indented(body), deeper=_indented(body, 8), setup=_indented(SETUP)
     ) for place in PLACES.values() for body in ("\n".join(STATEMENTS[:9]), "\n".join(EXPRESSIONS[:9])))]  # fmt: skip
-    held = {names.HELD, names.KIND, names.LAST}
+    held = {names.HELD, names.KIND, names.LAST, names.LAST_KIND}
     seen = set()
     while codes:
         code = codes.pop()

@@ -32,7 +32,7 @@ class Sites:
         self._waiting: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._after: dict[int, tuple[ast.stmt, list[ast.stmt]]] = {}
         self._flags: set[tuple[int, str]] = set()
-        self._loops: dict[int, Any] = {}
+        self._loops: dict[tuple[int, str], Any] = {}
 
     def add(self, method: Callable[..., None], *values: Any) -> None:
         """Call `method(*values)` in `settle`."""
@@ -44,8 +44,8 @@ class Sites:
             method(*values)
         for statement, after in self._after.values():
             _then(statement, after)
-        for function in self._loops.values():
-            nodes.bind(function, names.LAST, constant(None, function))
+        for (_, last), function in self._loops.items():
+            nodes.bind(function, last, constant(None, function))
 
     def fixed(self, value: ast.expr, scope: Scope) -> bool:
         """Whether `value` is a variable that only the code of `scope` itself can bind."""
@@ -86,7 +86,7 @@ class Sites:
             node.value = choice(_in(first, names.CLASSES), again, otherwise)
             return
         # The set of classes is asked for another class than the last one only. LAST is bound to members of it alone.
-        self._loops[id(loop)] = loop
+        self._loops[id(loop), names.LAST] = loop
         last = _is(_type(first), guard(names.LAST, value))
         kept = _is_not_none(held(names.LAST, _type(again)))
         learnt = placed(ast.BoolOp(ast.And(), [_in(again, names.CLASSES), kept]), value)
@@ -148,12 +148,12 @@ class Sites:
         asked = call(names.TEXT, node, found, constant(name, node))
         nodes.become(node, ast.IfExp, test=exact, body=found, orelse=asked)
 
-    def of_class(self, node: Any, scope: Scope) -> None:
+    def of_class(self, node: Any, scope: Scope, loop: Any) -> None:
         """`value.__class__`, which is what type() gives."""
-        seen = self._seen(node.value, scope)
+        seen = self._seen(node.value, scope, loop)
         nodes.become(node, seen.__class__, **{field: getattr(seen, field) for field in seen._fields})
 
-    def kind(self, node: ast.Call, small: bool, scope: Scope) -> None:
+    def kind(self, node: ast.Call, small: bool, scope: Scope, loop: Any) -> None:
         """`type(value)`, unless the name stands for something else than the builtin of cells."""
         original = _is(node.func, guard(names.ORIGINAL["type"], node))
         value = node.args[0]
@@ -161,15 +161,21 @@ class Sites:
             node.func = choice(original, guard(names.KIND_OF, node), node.func)
             return
         asked = placed(ast.Call(node.func, [value], []), node)
-        nodes.become(node, ast.IfExp, test=original, body=self._seen(value, scope), orelse=asked)
+        nodes.become(node, ast.IfExp, test=original, body=self._seen(value, scope, loop), orelse=asked)
 
-    def _seen(self, value: ast.expr, scope: Scope) -> ast.expr:
+    def _seen(self, value: ast.expr, scope: Scope, loop: Any) -> ast.expr:
         """What type() of cells gives for `value`: its class, if that was found to be one that cells may have."""
         if scope.holds:
-            test = placed(
-                ast.Compare(held(names.KIND, _type(value)), [ast.In()], [guard(names.KINDS, value)]), value
-            )
-            found = guard(names.KIND, value)
+            first, found = held(names.KIND, _type(value)), guard(names.KIND, value)
+            if loop is None:
+                test = placed(ast.Compare(first, [ast.In()], [guard(names.KINDS, value)]), value)
+                return choice(test, found, call(names.SEEN, value, found))
+            # LAST_KIND is bound to members of the set alone.
+            self._loops[id(loop), names.LAST_KIND] = loop
+            last = _is(first, guard(names.LAST_KIND, value))
+            known = placed(ast.Compare(found, [ast.In()], [guard(names.KINDS, value)]), value)
+            learnt = placed(ast.BoolOp(ast.And(), [known, _is_not_none(held(names.LAST_KIND, found))]), value)
+            test = placed(ast.BoolOp(ast.Or(), [last, learnt]), value)
             return choice(test, found, call(names.SEEN, value, found))
         if self.fixed(value, scope):
             kind = _type(value)

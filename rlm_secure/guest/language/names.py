@@ -49,12 +49,13 @@ ASKABLE = "<askable>"
 #: The builtins of cells that inlined.py compiles otherwise, each by its name, and what stands in for it.
 ORIGINAL = {name: f"<original {name}>" for name in ("type", "getattr", "hasattr", "setattr")}
 NATIVE = {name: f"<native {name}>" for name in ("getattr", "hasattr", "setattr")}
-#: Local variables of functions: an object that is asked about and then used, its class, and the last class of the
-#: cell's own that a loop has met. Never variables of a module or a class, nor shared with another function: other code
+#: Local variables of functions: an object that is asked about and then used, its class, and the last classes that a loop
+#: has met: one of the cell's own, and one that type() gives. Never variables of a module or a class, nor shared with another function: other code
 #: could bind them between the question and the use.
 HELD = "<held>"
 KIND = "<kind>"
 LAST = "<last>"
+LAST_KIND = "<last kind>"
 #: The value of the last expression of a cell, in its globals.
 VALUE = "<value>"
 #: In the globals of a session whose cells have the object `files`.

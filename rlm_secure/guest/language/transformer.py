@@ -193,6 +193,10 @@ class CellTransformer(RestrictingNodeTransformer):
         if scope is not self._scope or self._waiting < waiting:
             self._loop = self._waiting, self._scope
 
+    def _looping(self) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The function of the current node, where that is in a loop of it."""
+        return self._scope.function if self._in_loop() else None
+
     def _current(self) -> ast.stmt | None:
         """The simple statement that the current node belongs to, if it belongs to one."""
         waiting, statement = self._statement
@@ -214,7 +218,7 @@ class CellTransformer(RestrictingNodeTransformer):
             if len(node.args) not in counts or node.keywords or any(map(_is_starred, node.args)):
                 return
             if function.id == "type":
-                self._sites.add(self._sites.kind, node, inlined.is_small(node.args[0]), self._scope)
+                self._sites.add(self._sites.kind, node, inlined.is_small(node.args[0]), self._scope, self._looping())
             elif not self.asks_always:
                 self._sites.add(self._sites.by_name, node, inlined.is_small(node.args[0]), self._scope)
         elif len(node.args) == 2:
@@ -334,7 +338,7 @@ class CellTransformer(RestrictingNodeTransformer):
         if self.asks_always or name not in _INLINED:
             self._ask(node)
         elif name == "__class__":
-            self._sites.add(self._sites.of_class, node, self._scope)
+            self._sites.add(self._sites.of_class, node, self._scope, self._looping())
         else:
             self._sites.add(self._sites.text, node, self._scope)
 
@@ -362,8 +366,7 @@ class CellTransformer(RestrictingNodeTransformer):
         if names.is_dunder(name):
             node.value = nodes.call(guard, node, value, nodes.constant(name, node))
             return
-        loop = function if self._in_loop() else None
-        site = node, guard, name, self._scope, self._current(), loop
+        site = node, guard, name, self._scope, self._current(), self._looping()
         if function is not None and isinstance(value, ast.Name) and value.id in self._scope.parameters:
             self._on_parameters.append(site)
         else:
