@@ -34,6 +34,10 @@ class Sites:
         self._flags: set[tuple[int, str]] = set()
         self._loops: dict[tuple[int, str], Any] = {}
 
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self._waiting)
+
     def add(self, method: Callable[..., None], *values: Any) -> None:
         """Call `method(*values)` in `settle`."""
         self._waiting.append((method, values))

@@ -59,6 +59,7 @@ class CellTransformer(RestrictingNodeTransformer):
         self._rebound: set[str] = set()
         self._stored: set[str] = set()
         self._top: set[str] = set()
+        self._loops_at_top = False
         self._sites = inlined.Sites()
         # How many nodes waited when the current node, simple statement and outermost loop were taken off the stack:
         # what belongs to a statement is walked while at least as many wait.
@@ -104,6 +105,8 @@ class CellTransformer(RestrictingNodeTransformer):
                     child = getattr(node, field)
                     if child.__class__ is list:
                         stack += child
+                    elif child.__class__ is ast.Constant:
+                        seen += 1
                     elif child is not None:
                         stack.append(child)
                 if seen + len(stack) > limit:
@@ -116,7 +119,8 @@ class CellTransformer(RestrictingNodeTransformer):
                     if len(findings) >= _MOST_FINDINGS:
                         return
         self._settle()
-        self._declare(tree)
+        if self._loops_at_top:
+            self._declare(tree)
 
     def _settle(self) -> None:
         """Rewrite the nodes that depend on all bindings of the cell, once these are known."""
@@ -147,11 +151,12 @@ class CellTransformer(RestrictingNodeTransformer):
         self._sites.settle()
 
     def _declare(self, tree: ast.Module) -> None:
-        """Declare the names at the top of the cell as global, which they are: so the interpreter finds them faster."""
-        declared = self._top | self._scopes[0].bound
-        listed = [*names.IN_BODIES, *(name for name in declared if not name.startswith("__"))]
-        if tree.body:
-            statement = nodes.placed(ast.Global(listed), tree.body[0])
+        """Declare the names at the top of the cell as global, which they are: loops there find them faster."""
+        declared = [name for name in self._top if not name.startswith("__")]
+        if self._sites:
+            declared += names.IN_BODIES
+        if declared:
+            statement = nodes.placed(ast.Global(declared), tree.body[0])
             tree.body.insert(int(len(tree.body) > 1 and nodes.is_docstring(tree.body[0])), statement)
 
     def error(self, node: ast.AST, info: str) -> None:
@@ -189,6 +194,7 @@ class CellTransformer(RestrictingNodeTransformer):
         return scope is self._scope and self._waiting >= waiting
 
     def _looped(self, _node: ast.stmt) -> None:
+        self._loops_at_top |= self._scope is self._scopes[0]
         waiting, scope = self._loop
         if scope is not self._scope or self._waiting < waiting:
             self._loop = self._waiting, self._scope
