@@ -109,7 +109,7 @@ _LONGEST_TEMPLATE = 2_000
 
 def _is_public(template: str) -> bool:
     """Whether `template` only reads public attributes. Raises RuleViolation if it reads a closed one."""
-    if template in public:
+    if template in public and not walks_nothing:
         return True
     found = _reads_public(template)
     if found and len(template) <= _LONGEST_TEMPLATE:
