@@ -49,9 +49,9 @@ ASKABLE = "<askable>"
 #: The builtins of cells that inlined.py compiles otherwise, each by its name, and what stands in for it.
 ORIGINAL = {name: f"<original {name}>" for name in ("type", "getattr", "hasattr", "setattr")}
 NATIVE = {name: f"<native {name}>" for name in ("getattr", "hasattr", "setattr")}
-#: Local variables of functions: an object that is asked about and then used, its class, and the last classes that a loop
-#: has met: one of the cell's own, and one that type() gives. Never variables of a module or a class, nor shared with another function: other code
-#: could bind them between the question and the use.
+#: Local variables of functions: an object that is asked about and then used, its class, and the last classes that a
+#: loop has met: one of the cell's own, and one that type() gives. Never variables of a module or a class, nor shared
+#: with another function: other code could bind them between the question and the use.
 HELD = "<held>"
 KIND = "<kind>"
 LAST = "<last>"
