@@ -14,6 +14,7 @@ import io
 import math
 import operator
 import sys
+import textwrap
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -253,7 +254,208 @@ for session in sorted(sessions.values(), key=lambda s: s.user):
     print(f'{session.user:<8} {len(session.events):>5} {session.mean:8.2f}')
 """,
 }
+#: Work on many small objects.
+KERNELS = {
+    "linked-list": """
+class Node:
+    def __init__(self, value):
+        self.value = value
+        self.next = None
+class List:
+    def __init__(self):
+        self.head = None
+        self.tail = None
+        self.size = 0
+    def add(self, value):
+        node = Node(value)
+        if self.tail is None:
+            self.head = node
+        else:
+            self.tail.next = node
+        self.tail = node
+        self.size += 1
+    def reverse(self):
+        before, node = None, self.head
+        while node is not None:
+            after = node.next
+            node.next = before
+            before, node = node, after
+        self.head, self.tail = self.tail, self.head
+def go(n):
+    values = List()
+    for i in range(n):
+        values.add(i)
+    values.reverse()
+    total, node = 0, values.head
+    while node is not None:
+        total += node.value
+        node = node.next
+    return total
+go(1_500)
+""",
+    "tree-insert": """
+class Tree:
+    def __init__(self, key):
+        self.key = key
+        self.left = None
+        self.right = None
+        self.count = 1
+def insert(root, key):
+    node = root
+    while True:
+        node.count += 1
+        if key < node.key:
+            if node.left is None:
+                node.left = Tree(key)
+                return
+            node = node.left
+        else:
+            if node.right is None:
+                node.right = Tree(key)
+                return
+            node = node.right
+def go(n):
+    root = Tree(n // 2)
+    for i in range(n):
+        insert(root, i * 7919 % n)
+    return root.count
+go(500)
+""",
+    "matrix-of-objects": """
+class Cell:
+    def __init__(self, value):
+        self.value = value
+        self.seen = False
+def go(n):
+    grid = [[Cell(x * y) for x in range(n)] for y in range(n)]
+    for _ in range(3):
+        for y in range(1, n):
+            for x in range(1, n):
+                grid[y][x].value = (grid[y - 1][x].value + grid[y][x - 1].value) % 1009
+                grid[y][x].seen = True
+    return sum(cell.value for row in grid for cell in row)
+go(30)
+""",
+    "union-find": """
+class Item:
+    def __init__(self, name):
+        self.name = name
+        self.parent = self
+        self.rank = 0
+def find(item):
+    while item.parent is not item:
+        item.parent = item.parent.parent
+        item = item.parent
+    return item
+def union(a, b):
+    a, b = find(a), find(b)
+    if a is b:
+        return
+    if a.rank < b.rank:
+        a, b = b, a
+    b.parent = a
+    if a.rank == b.rank:
+        a.rank += 1
+def go(n):
+    items = [Item(i) for i in range(n)]
+    for i in range(2 * n):
+        union(items[i * 31 % n], items[i * 17 % n])
+    return len({find(item).name for item in items})
+go(800)
+""",
+    "state-machine": """
+class Machine:
+    def __init__(self):
+        self.state = 'idle'
+        self.count = 0
+        self.log = {}
+    def step(self, event):
+        if self.state == 'idle':
+            if event == 0:
+                self.state = 'run'
+        elif self.state == 'run':
+            self.count += 1
+            if event > 5:
+                self.state = 'stop'
+        else:
+            self.state = 'idle'
+        self.log[self.state] = self.log.get(self.state, 0) + 1
+def go(n):
+    machine = Machine()
+    for i in range(n):
+        machine.step(i % 8)
+    return machine.count, machine.log
+go(5_000)
+""",
+    "particles": """
+class Particle:
+    def __init__(self, x, speed):
+        self.x = x
+        self.speed = speed
+        self._hits = 0
+    def move(self, by):
+        self.x += self.speed * by
+        if self.x > 100:
+            self.x -= 100
+            self._hits += 1
+def go(n):
+    particles = [Particle(i, i % 7 + 1) for i in range(50)]
+    for _ in range(n):
+        for particle in particles:
+            particle.move(0.5)
+            particle.speed = particle.speed * 0.99 + 0.01
+    return sum(particle._hits for particle in particles)
+go(80)
+""",
+}
+#: Statements on attributes and names of types, each measured at the top of a cell and in a function.
+CONSTRUCTS = {
+    "store": "p.x = i",
+    "store-add": "p.x += 1",
+    "store-path": "a.b.x = i",
+    "store-item": "ps[0].x = i",
+    "store-self": "p.put(i)",
+    "private": "p._y",
+    "private-path": "a.b._y",
+    "type": "type(p)",
+    "type-path": "type(a.b)",
+    "class-name": "p.__class__.__name__",
+    "type-name": "type(p).__name__",
+    "types-in-comprehension": "[type(q).__name__ for q in ps]",
+    "getattr": "getattr(p, 'x')",
+    "getattr-default": "getattr(p, 'z', 1)",
+    "getattr-variable": "getattr(p, name)",
+    "setattr": "setattr(p, 'x', i)",
+    "hasattr": "hasattr(p, 'x')",
+    "format": "template.format(i, i)",
+    "instance": "P()",
+}
+_CONSTRUCT = """
+class P:
+    def __init__(self):
+        self.x = 1
+        self._y = 2
+    def put(self, value):
+        self.x = value
+"""
+_HELD = """
+p, a, ps, name, template = P(), P(), [P(), P()], 'x', '{} {:>3}'
+a.b = P()
+"""
+
+
+def _construct(statement: str, *, in_function: bool) -> str:
+    loop = f"for i in range(2_000):\n    {statement}\n"
+    if not in_function:
+        return _CONSTRUCT + _HELD + loop
+    return _CONSTRUCT + "def go():\n" + textwrap.indent(_HELD + loop, "    ") + "go()\n"
+
+
+#: The statement, and the loop around it, as in the cells above.
+AT_TOP = {f"{name}-at-top": _construct(each, in_function=False) for name, each in CONSTRUCTS.items()}
+IN_FUNCTION = {f"{name}-in-function": _construct(each, in_function=True) for name, each in CONSTRUCTS.items()}
 SOURCES = {**MICRO, **CELLS}
+ALL = {**SOURCES, **KERNELS, **IN_FUNCTION, **AT_TOP}
 CONTEXT = "\n".join(
     f"10:{i % 60:02d} user=u{i * 7 % 13} action=a{i % 5} status={200 + 200 * (i % 11 == 0)} bytes={i * 37 % 4096}"
     for i in range(1_000)
@@ -380,7 +582,7 @@ def cases(source: str) -> Iterator[Sequence[Case]]:
     yield made
 
 
-for _name, _source in SOURCES.items():
+for _name, _source in ALL.items():
     benchmark(f"language-{_name}", "run time of the language layer")(partial(cases, _source))
 
 
@@ -418,20 +620,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     smoke = parser.parse_args(arguments).smoke
     facades.preload()
     ratios: dict[str, dict[str, float]] = {}
-    for name, source in SOURCES.items():
+    for name, source in ALL.items():
         chosen = runner.Benchmark(name, "", partial(cases, source))
         ratios[name] = {line.case: line.ratio for line in runner.measure(chosen, smoke=smoke)}
     others = [name for name in EXECUTORS if name != PLAIN and any(name in row for row in ratios.values())]
-    print(f"{'x plain exec':<22}" + "".join(f"{name:>24}" for name in others))
+    print(f"{'x plain exec':<32}" + "".join(f"{name:>24}" for name in others))
     for name, row in ratios.items():
         figures = [f"{row[each]:.2f}" if each in row else "-" for each in others]
-        print(f"{name:<22}" + "".join(f"{figure:>24}" for figure in figures))
-    for title, group in (("geomean, micro", MICRO), ("geomean, cells", CELLS), ("geomean, all", SOURCES)):
+        print(f"{name:<32}" + "".join(f"{figure:>24}" for figure in figures))
+    groups = {
+        "micro": MICRO, "cells": CELLS, "micro and cells": SOURCES, "kernels": KERNELS,
+        "in a function": IN_FUNCTION, "at the top": AT_TOP,
+    }  # fmt: skip
+    for title, group in groups.items():
         means = [
             geometric_mean([ratios[name][each] for name in group if each in ratios[name]] or [math.nan])
             for each in others
         ]
-        print(f"{title:<22}" + "".join(f"{mean:>24.2f}" for mean in means))
+        print(f"{'geomean, ' + title:<32}" + "".join(f"{mean:>24.2f}" for mean in means))
     compiled = runner.measure(runner.REGISTRY["language-compile"], smoke=smoke)
     print(runner.show(runner.REGISTRY["language-compile"], compiled))
     return 0

@@ -91,6 +91,8 @@ def test_guards_have_names_that_no_source_can_spell() -> None:
         names.STORE, names.PRIVATE, names.ATTRIBUTE, names.IMPORT, names.IMPORT_FROM, names.IMPORT_ALL, names.REMOVED,
         names.RENAME, names.LOAD, names.OPEN, names.NAMESPACE, names.PATTERN, names.PATTERN_VALUE, names.OPERATED,
         names.CLASSES, names.TYPE, names.EXCEPTION,
+        names.SETTABLE, names.TEMPLATES, names.TEXT, names.TEXT_ATTRIBUTE, names.STRING, names.KINDS, names.SEEN,
+        names.KIND_OF, names.ASKABLE, *names.ORIGINAL.values(), *names.NATIVE.values(),
         names.REGISTRAR, names.AWAITED, names.RUN_ASYNC, names.ANY_EXCEPTION,
     }  # fmt: skip
 

@@ -40,11 +40,16 @@ class Attributes:
         # All attributes of a SimpleNamespace are the cell's own, and its class has no private names.
         self.known: set[type] = {types.SimpleNamespace}
         self.open: set[type] = set()
+        #: Classes that type() gives to cells as they are; and public names that getattr() reads without a guard.
+        self.kinds: set[type] = set()
+        self.askable: set[str] = set()
         self._judged: set[type] = set()
         self._space = space
 
     def read(self, value: Any, name: str, *default: Any) -> Any:
         """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for a closed attribute."""
+        if type(value) is str and name == "format" and value in formatting.public and not formatting.walks_nothing:
+            return value.format
         if not names.is_private(name):
             if name in names.CLOSED:
                 raise _closed(name)
@@ -109,6 +114,20 @@ class Attributes:
                 self.known.add(kind)
                 return True
         return False
+
+    def seen(self, kind: type) -> type:
+        """The result of `type(x)` for an `x` of the class `kind`. Raises RuleViolation for an unknown metaclass."""
+        found = classes.seen(kind)
+        # That a class is given as it is does not change: it is a cell's own, or a facade offers it.
+        if found is kind and len(self.kinds) < _MOST_KEPT:
+            self.kinds.add(kind)
+        return found
+
+    def asked(self, name: str) -> str:
+        """`name`, after it was kept for the next time if it needs no guard."""
+        if len(self.askable) < _MOST_KEPT and len(name) <= _LONGEST_NAME and names.is_askable(name):
+            self.askable.add(name)
+        return name
 
     def texts(self, value: Any) -> _Texts:
         """A proxy on which `value.__name__` and similar texts can be set. Raises RuleViolation where it may not."""
@@ -262,6 +281,9 @@ class _Operated:
         setattr(self._guard.store(self._value, name), name, to)
 
 
+#: What a session keeps of classes and of names, so that its memory is bounded.
+_MOST_KEPT = 1_000
+_LONGEST_NAME = 100
 #: What a cell may read of its own functions.
 _OF_FUNCTIONS = frozenset({"__dict__", "__annotations__", "__defaults__", "__kwdefaults__"})
 #: Names of attributes, listed by a class.
@@ -415,7 +437,12 @@ def exact(name: Any) -> str:
 def _text(value: Any, name: str, *default: Any) -> Any:
     """The attribute, if it is text or None. Raises RuleViolation for any other value."""
     found = getattr(value, name, *default)
-    if found is None or type(found) is str or (default and found is default[0]):
+    return found if default and found is default[0] else text(found, name)
+
+
+def text(found: Any, name: str) -> str | None:
+    """`found`, the attribute `name` of a value, if it is text or None. Raises RuleViolation for any other value."""
+    if found is None or type(found) is str:
         return found
     if is_instance(found, str):
         return str.__str__(found)

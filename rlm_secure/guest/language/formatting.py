@@ -101,8 +101,25 @@ def _template(value: Any, name: str) -> str:
 _READABLE = names.TEXTS | names.OF_CLASSES | {"__dict__"}
 
 
+#: Templates that only read public attributes, and need no guard. Few and short, so that their memory is bounded.
+public: set[str] = set()
+_MOST_TEMPLATES = 256
+_LONGEST_TEMPLATE = 2_000
+
+
 def _is_public(template: str) -> bool:
     """Whether `template` only reads public attributes. Raises RuleViolation if it reads a closed one."""
+    if template in public and not walks_nothing:
+        return True
+    found = _reads_public(template)
+    if found and len(template) <= _LONGEST_TEMPLATE:
+        if len(public) >= _MOST_TEMPLATES:
+            public.clear()
+        public.add(template)
+    return found
+
+
+def _reads_public(template: str) -> bool:
     public = True
     for name in names.format_walks(template):
         if names.is_private(name) and (name in _READABLE or not names.is_dunder(name)):

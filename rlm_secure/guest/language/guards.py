@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
-from . import attributes, classes, library, names, registry
+from . import attributes, classes, formatting, library, names, registry
 from .attributes import Attributes, exact
 from .facades import iterators
 from .facades.identity import identity
@@ -59,10 +59,11 @@ def build_globals(
     safe: dict[str, object] = {name: getattr(builtins, name) for name in _HARMLESS_BUILTINS}
     safe.update(classes.EXCEPTIONS)
     safe.update(_attribute_builtins(guard))
+    safe.update(_inlined(guard, safe))
     safe.update(_scope_builtins(guard, space))
     safe["exit"] = safe["quit"] = _leave
     safe["BaseException"] = Exception
-    safe["type"] = classes.Kind
+    safe["type"] = safe[names.ORIGINAL["type"]] = classes.Kind
     safe.update(_print_builtin(print_))
     safe["id"], safe["iter"] = identity, iterators.iter
     safe["__build_class__"] = classes.class_builder(guard.known, space)
@@ -115,10 +116,14 @@ def has_files(space: dict[str, Any]) -> None:
 def _attribute_builtins(guard: Attributes) -> dict[str, object]:
     """The builtins that take an attribute's name, each with the rules for names after a dot."""
 
+    known, askable, read_native = guard.known, guard.askable, builtins.getattr
+
     def getattr(value: Any, name: str, /, *default: Any) -> Any:  # noqa: A001 - stands in for the builtin
+        if type(name) is str and name in askable:
+            return read_native(value, name, *default)
         if len(default) > 1:
             raise TypeError(f"getattr expected at most 3 arguments, got {2 + len(default)}")
-        name = exact(name)
+        name = guard.asked(exact(name))
         try:
             return guard.read(value, name, *default)
         except AttributeRefused:
@@ -127,8 +132,10 @@ def _attribute_builtins(guard: Attributes) -> dict[str, object]:
             raise
 
     def hasattr(value: Any, name: str, /) -> bool:  # noqa: A001 - stands in for the builtin
-        name = exact(name)
-        if name not in _READ_AFTER_QUESTION and (not names.is_private(name) or names.is_dunder(name)):
+        if type(name) is str and name in askable:
+            return builtins.hasattr(value, name)
+        name = guard.asked(exact(name))
+        if name not in names.READ_AFTER_QUESTION and (not names.is_private(name) or names.is_dunder(name)):
             return builtins.hasattr(value, name)  # the answer alone gives no access
         try:
             guard.read(value, name)
@@ -137,7 +144,10 @@ def _attribute_builtins(guard: Attributes) -> dict[str, object]:
         return True
 
     def setattr(value: Any, name: str, to: Any, /) -> None:  # noqa: A001 - stands in for the builtin
-        name = exact(name)
+        if type(name) is str and name in askable and type(value) in known:
+            builtins.setattr(value, name, to)
+            return
+        name = guard.asked(exact(name))
         builtins.setattr(guard.store(value, name), name, to)
 
     def delattr(value: Any, name: str, /) -> None:  # noqa: A001 - stands in for the builtin
@@ -145,6 +155,31 @@ def _attribute_builtins(guard: Attributes) -> dict[str, object]:
         builtins.delattr(guard.store(value, name), name)
 
     return _named(getattr, hasattr, setattr, delattr)
+
+
+def _inlined(guard: Attributes, safe: dict[str, object]) -> dict[str, object]:
+    """What the code of inlined.py refers to. The native builtins among them only get names that need no guard."""
+    known, kinds, store, seen_by_guard, read = guard.known, guard.kinds, guard.store, guard.seen, builtins.getattr
+
+    def settable(value: Any, name: str) -> Any:
+        return value if type(value) in known else store(value, name)
+
+    def kind_of(value: Any) -> type:
+        kind = type(value)
+        return kind if kind in kinds else seen_by_guard(kind)
+
+    def text_attribute(value: Any, name: str) -> Any:
+        found = read(value, name)
+        return found if type(found) is str else attributes.text(found, name)
+
+    made: dict[str, object] = {
+        names.SETTABLE: settable, names.KINDS: kinds, names.SEEN: seen_by_guard, names.KIND_OF: kind_of,
+        names.STRING: str, names.TEXT: attributes.text, names.TEXT_ATTRIBUTE: text_attribute,
+        names.TEMPLATES: formatting.public, names.ASKABLE: guard.askable,
+    }  # fmt: skip
+    for name, native in names.NATIVE.items():
+        made[native], made[names.ORIGINAL[name]] = read(builtins, name), safe[name]
+    return made
 
 
 def _scope_builtins(guard: Attributes, space: dict[str, object]) -> dict[str, object]:
@@ -253,8 +288,6 @@ _REFUSED_AS: dict[str, type[RuleViolation]] = {
     "input": InputRefused,
     "__import__": ModuleRefused,
 }
-#: Names that hasattr() only finds where they can be read, because honest code reads them next.
-_READ_AFTER_QUESTION = names.OWN_ONLY | names.OF_CLASSES | names.OF_EXCEPTIONS
 
 
 async def _ready(value: Any) -> Any:

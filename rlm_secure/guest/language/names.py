@@ -37,6 +37,25 @@ REGISTRAR = "<registrar>"
 WRAPPED = "<wrapped>"
 LOAD = "<load>"
 OPEN = "<open>"
+SETTABLE = "<settable>"
+TEMPLATES = "<templates>"
+TEXT = "<text>"
+TEXT_ATTRIBUTE = "<text attribute>"
+STRING = "<string>"
+KINDS = "<kinds>"
+SEEN = "<seen>"
+KIND_OF = "<kind of>"
+ASKABLE = "<askable>"
+#: The builtins of cells that inlined.py compiles otherwise, each by its name, and what stands in for it.
+ORIGINAL = {name: f"<original {name}>" for name in ("type", "getattr", "hasattr", "setattr")}
+NATIVE = {name: f"<native {name}>" for name in ("getattr", "hasattr", "setattr")}
+#: Local variables of functions: an object that is asked about and then used, its class, and the last classes that a
+#: loop has met: one of the cell's own, and one that type() gives. Never variables of a module or a class, nor shared
+#: with another function: other code could bind them between the question and the use.
+HELD = "<held>"
+KIND = "<kind>"
+LAST = "<last>"
+LAST_KIND = "<last kind>"
 #: The value of the last expression of a cell, in its globals.
 VALUE = "<value>"
 #: In the globals of a session whose cells have the object `files`.
@@ -45,7 +64,8 @@ FILES = "<files>"
 #: these are declared global there.
 IN_BODIES = (
     STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, PATTERN_VALUE, OPERATED, NAMESPACE,
-    CLASSES, TYPE, EXCEPTION, ANY_EXCEPTION, LOAD, OPEN,
+    CLASSES, TYPE, EXCEPTION, ANY_EXCEPTION, LOAD, OPEN, SETTABLE, TEMPLATES, TEXT, TEXT_ATTRIBUTE, STRING, KINDS, SEEN,
+    KIND_OF, ASKABLE, *ORIGINAL.values(), *NATIVE.values(),
 )  # fmt: skip
 
 #: Names that RestrictedPython uses for its guards. They have no meaning here, but stay reserved, so that a reader never
@@ -134,6 +154,8 @@ OF_EXCEPTIONS = frozenset({"__cause__", "__context__", "__suppress_context__", "
 OF_ALIASES = frozenset({"__args__", "__origin__", "__metadata__"})
 #: Every dunder attribute that a cell may write after a dot; each goes through a guard at run time.
 READABLE = DEFINABLE | TEXTS | OWN_ONLY | OF_CLASSES | OF_EXCEPTIONS | OF_ALIASES
+#: Names that hasattr() only finds where they can be read, because honest code reads them next.
+READ_AFTER_QUESTION = OWN_ONLY | OF_CLASSES | OF_EXCEPTIONS
 #: Attributes that a cell may set on its own functions and classes, as text only.
 RENAMABLE = frozenset({"__name__", "__qualname__", "__doc__"})
 
@@ -224,6 +246,18 @@ def absent(name: str) -> tuple[str, str]:
 def is_public(name: str) -> bool:
     """Whether a plain attribute load of `name` needs no guard."""
     return not is_private(name) and name not in CLOSED and name not in GUARDED
+
+
+def is_askable(name: object, builtin: str = "getattr") -> bool:
+    """Whether `builtin`, one of getattr(), hasattr() and setattr(), needs no guard for the attribute `name`.
+
+    For setattr() only where the object is one of the cell's own.
+    """
+    if type(name) is not str:
+        return False
+    if builtin == "hasattr" and is_dunder(name):
+        return name not in READ_AFTER_QUESTION
+    return is_positional(name)
 
 
 def is_positional(name: object) -> bool:

@@ -27,7 +27,7 @@ def guard(name: str, where: ast.AST) -> ast.expr:
     return made
 
 
-def constant(value: str | bool | int, where: ast.AST) -> ast.expr:
+def constant(value: str | bool | int | None, where: ast.AST) -> ast.expr:
     """A literal."""
     made: ast.expr = placed(ast.Constant(value), where)
     return made
@@ -60,10 +60,13 @@ def bind(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, name: str
 
 def insert(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, statement: ast.stmt) -> None:
     """Insert `statement` before the first statement of `scope`, but after its docstring."""
-    first = scope.body[0]
+    scope.body.insert(int(is_docstring(scope.body[0])), statement)
+
+
+def is_docstring(first: ast.stmt) -> bool:
+    """Whether `first`, the first statement of a body, is its documentation."""
     text = first.value if isinstance(first, ast.Expr) else None
-    documented = isinstance(text, ast.Constant) and isinstance(text.value, str)
-    scope.body.insert(int(documented), statement)
+    return isinstance(text, ast.Constant) and isinstance(text.value, str)
 
 
 def become(node: Any, kind: type[ast.AST], **fields: Any) -> None:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from . import names, nodes, patterns
+from . import inlined, names, nodes, patterns
 from .scopes import CLASS, FUNCTION, MODULE, Scope, parameters
 
 _NOTHING: frozenset[str] = frozenset()
@@ -58,26 +58,38 @@ class CellTransformer(RestrictingNodeTransformer):
         self._asked: list[ast.Name] = []
         self._rebound: set[str] = set()
         self._stored: set[str] = set()
-        self._on_parameters: list[
-            tuple[ast.Attribute, ast.Name, ast.expr, ast.FunctionDef | ast.AsyncFunctionDef]
-        ] = []
+        self._top: set[str] = set()
+        self._loops_at_top = False
+        self._sites = inlined.Sites()
+        # How many nodes waited when the current node, simple statement and outermost loop were taken off the stack:
+        # what belongs to a statement is walked while at least as many wait.
+        self._waiting = 0
+        self._statement: tuple[int, ast.stmt | None] = (0, None)
+        self._loop: tuple[int, Scope | None] = (0, None)
+        self._on_parameters: list[tuple[ast.Attribute, str, str, Scope, ast.stmt | None, Any]] = []
         self._generators: list[ast.GeneratorExp] = []
         self._asynchronous = False
 
     def screen(self, tree: ast.Module) -> None:
         """Check and rewrite `tree`."""
-        scopes, findings, stored = self._scopes, self.findings, self._stored
+        scopes, findings = self._scopes, self.findings
         scopes.append(Scope(tree.body[::-1], MODULE, None, None))
         seen, limit, load = 0, self._limit, ast.Load
         for self._scope in scopes:  # grows while it is walked
-            stack = self._scope.stack
+            stack, bound = self._scope.stack, self._scope.bound
+            top = self._top if self._scope is scopes[0] else None
+            self._statement = 0, self._scope.returned
             while stack:
                 node = stack.pop()
                 kind = node.__class__
                 seen += 1
                 if kind is ast.Name:
                     if node.ctx.__class__ is not load:
-                        stored.add(node.id)
+                        if node.id in bound:
+                            self._scope.again.add(node.id)
+                        bound.add(node.id)
+                    elif top is not None:
+                        top.add(node.id)
                     if node.id[0] == "_" or node.id in _WATCHED:
                         self._name(node)
                     continue
@@ -88,10 +100,13 @@ class CellTransformer(RestrictingNodeTransformer):
                     self.refuse_unknown(node)
                     continue
                 fields, check = entry
+                waiting = len(stack)
                 for field in fields:
                     child = getattr(node, field)
                     if child.__class__ is list:
                         stack += child
+                    elif child.__class__ is ast.Constant:
+                        seen += 1
                     elif child is not None:
                         stack.append(child)
                 if seen + len(stack) > limit:
@@ -99,13 +114,17 @@ class CellTransformer(RestrictingNodeTransformer):
                     findings[:] = [ScreenFinding(tree, "tree-size", message)]
                     return
                 if check is not None:
+                    self._waiting = waiting
                     check(self, node)
                     if len(findings) >= _MOST_FINDINGS:
                         return
         self._settle()
+        if self._loops_at_top:
+            self._declare(tree)
 
     def _settle(self) -> None:
         """Rewrite the nodes that depend on all bindings of the cell, once these are known."""
+        self._stored.update(*[scope.bound for scope in self._scopes])
         for name in self._removed:
             if name.id not in self._rebound:
                 asked = nodes.call(names.REMOVED, name, nodes.constant(name.id, name))
@@ -116,16 +135,29 @@ class CellTransformer(RestrictingNodeTransformer):
         if self._asynchronous:
             self._no_async_generators()
         flagged: set[tuple[ast.AST, str]] = set()
-        for node, value, otherwise, function in self._on_parameters:
-            if value.id in self._stored:
-                node.value = nodes.choice(nodes.known(value), value, otherwise)
+        for site in self._on_parameters:
+            node, asks, attribute, scope, _, _ = site
+            value, function = node.value, scope.function
+            if not isinstance(value, ast.Name) or function is None or value.id in self._stored:
+                self._sites.add(self._sites.of_own, *site)
                 continue
             # The parameter is never bound again, so its class is tested once, at the start of the function.
             flag = f"<{value.id} is known>"
+            otherwise = nodes.call(asks, node, value, nodes.constant(attribute, node))
             node.value = nodes.choice(nodes.guard(flag, node), value, otherwise)
             if (function, value.id) not in flagged:
                 flagged.add((function, value.id))
                 nodes.bind(function, flag, nodes.known(value))
+        self._sites.settle()
+
+    def _declare(self, tree: ast.Module) -> None:
+        """Declare the names at the top of the cell as global, which they are: loops there find them faster."""
+        declared = [name for name in self._top if not name.startswith("__")]
+        if self._sites:
+            declared += names.IN_BODIES
+        if declared:
+            statement = nodes.placed(ast.Global(declared), tree.body[0])
+            tree.body.insert(int(len(tree.body) > 1 and nodes.is_docstring(tree.body[0])), statement)
 
     def error(self, node: ast.AST, info: str) -> None:
         """Called by RestrictedPython for a node type that it does not know, or always refuses."""
@@ -148,15 +180,54 @@ class CellTransformer(RestrictingNodeTransformer):
         """Whether the current scope is the body of a class."""
         return self._scope.kind == CLASS
 
+    def _simple(self, node: ast.stmt) -> None:
+        self._statement = self._waiting, node
+
+    def _assigned(self, node: ast.Assign) -> None:
+        self._simple(node)
+        target, scope = node.targets[0], self._scope
+        if isinstance(target, ast.Name) and len(node.targets) == 1 and scope.holds and not self._in_loop():
+            scope.assigned[target.id] = node
+
+    def _in_loop(self) -> bool:
+        waiting, scope = self._loop
+        return scope is self._scope and self._waiting >= waiting
+
+    def _looped(self, _node: ast.stmt) -> None:
+        self._loops_at_top |= self._scope is self._scopes[0]
+        waiting, scope = self._loop
+        if scope is not self._scope or self._waiting < waiting:
+            self._loop = self._waiting, self._scope
+
+    def _looping(self) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The function of the current node, where that is in a loop of it."""
+        return self._scope.function if self._in_loop() else None
+
+    def _current(self) -> ast.stmt | None:
+        """The simple statement that the current node belongs to, if it belongs to one."""
+        waiting, statement = self._statement
+        return statement if self._waiting >= waiting else None
+
     # Names
 
     def _call(self, node: ast.Call) -> None:
-        """Note where isinstance() and issubclass() are asked about BaseException, which elsewhere is Exception.
+        """Note calls of builtins that are compiled otherwise: inlined.py, and isinstance() and issubclass().
 
-        What asks gets a stand-in, of which SystemExit is a subclass as well.
+        Where these two are asked about BaseException, which elsewhere is Exception, what asks gets a stand-in, of which
+        SystemExit is a subclass as well.
         """
         function = node.func
-        if isinstance(function, ast.Name) and function.id in ("isinstance", "issubclass") and len(node.args) == 2:
+        if not isinstance(function, ast.Name) or function.id not in _COMPILED:
+            return
+        if function.id in names.ORIGINAL:
+            counts = _COMPILED[function.id]
+            if len(node.args) not in counts or node.keywords or any(map(_is_starred, node.args)):
+                return
+            if function.id == "type":
+                self._sites.add(self._sites.kind, node, inlined.is_small(node.args[0]), self._scope, self._looping())
+            elif not self.asks_always:
+                self._sites.add(self._sites.by_name, node, inlined.is_small(node.args[0]), self._scope)
+        elif len(node.args) == 2:
             asked = node.args[1]
             each = asked.elts if isinstance(asked, ast.Tuple) else [asked]
             self._asked += [name for name in each if isinstance(name, ast.Name) and name.id == "BaseException"]
@@ -182,7 +253,7 @@ class CellTransformer(RestrictingNodeTransformer):
         """Check a name that the cell binds, in any syntax. Dunder names in `dunders` are allowed."""
         if name is None:
             return
-        self._stored.add(name)
+        self._scope.bind(name)
         self._check_bound(node, name, dunders)
 
     def _check_bound(self, node: ast.AST, name: str, dunders: frozenset[str] = _NOTHING) -> None:
@@ -202,13 +273,26 @@ class CellTransformer(RestrictingNodeTransformer):
     def _declaration(self, node: ast.Global | ast.Nonlocal) -> None:
         for name in node.names:
             self.bind(node, name)
+        self._sites.shared.update(node.names)
 
     def _argument(self, node: ast.arg) -> None:
         self._check_bound(node, node.arg)
+        self._annotated(node)
+
+    def _annotated(self, node: ast.arg | ast.AnnAssign) -> None:
+        if isinstance(node, ast.AnnAssign):
+            self._simple(node)
+        if node.annotation is not None:
+            self._scopes.append(self._scope.part(node.annotation))
+
+    def _walrus(self, node: ast.NamedExpr) -> None:
+        if self._scope.is_comprehension and isinstance(node.target, ast.Name):
+            self._sites.shared.add(node.target.id)  # a variable of the scope around it
 
     def _lambda(self, node: ast.Lambda) -> None:
-        # Its body is walked as part of the enclosing function, where a parameter of the same name is another variable.
+        # For the function around it, whose parameter of the same name is another variable.
         self._stored.update(parameters(node))
+        self._scopes.append(self._scope.of_lambda(node))
 
     def _handler(self, node: ast.ExceptHandler) -> None:
         self.bind(node, node.name)
@@ -257,42 +341,46 @@ class CellTransformer(RestrictingNodeTransformer):
             # x.__class__.__name__ is type(x).__name__: text, for any x.
             kind = nodes.call(names.TYPE, value, value.value)
             nodes.become(value, ast.Call, func=kind.func, args=kind.args, keywords=[])
-        self._ask(node)
+        if self.asks_always or name not in _INLINED:
+            self._ask(node)
+        elif name == "__class__":
+            self._sites.add(self._sites.of_class, node, self._scope, self._looping())
+        else:
+            self._sites.add(self._sites.text, node, self._scope)
 
     def _refuse_attribute(self, node: ast.Attribute, rule: str) -> None:
         self.refuse(node, rule, f"the attribute {names.shown(node.attr)} is closed to cells; {names.advice(node.attr)}")
 
     def _ask(self, node: ast.Attribute) -> None:
         """Replace a load by a call of the guard that also implements getattr()."""
+        if node.attr in ("format", "format_map") and not self.asks_always:
+            self._sites.add(self._sites.template, node, self._scope, self._current())
+            return
         asked = nodes.call(names.ATTRIBUTE, node, node.value, nodes.constant(node.attr, node))
         nodes.become(node, ast.Call, func=asked.func, args=asked.args, keywords=[])
 
     def _ask_unless_open(self, node: ast.Attribute) -> None:
         """Replace a load of a public name by a call of a guard, unless the object's class is open for all of them."""
-        value = node.value
-        asked = nodes.call(names.LOAD, node, value, nodes.constant(node.attr, node))
-        if isinstance(value, ast.Name):
-            native = nodes.placed(ast.Attribute(value, node.attr, ast.Load()), node)
-            nodes.become(node, ast.IfExp, test=nodes.known(value, names.OPEN), body=native, orelse=asked)
-        else:
-            nodes.become(node, ast.Call, func=asked.func, args=asked.args, keywords=[])
+        self._sites.add(self._sites.of_open, node, self._scope, self._current())
 
     def _wrap(self, node: ast.Attribute, guard: str, name: str) -> None:
         """Insert a call of `guard`, which returns the object or raises, before the attribute is accessed.
 
-        Where the object is a variable, the guard is not called for instances of the cell's own classes.
+        The guard is not called for instances of the cell's own classes.
         """
         value, function = node.value, self._scope.function
-        asked = nodes.call(guard, node, value, nodes.constant(name, node))
-        if not isinstance(value, ast.Name) or names.is_dunder(name):
-            node.value = asked
-        elif function is not None and value.id in self._scope.parameters:
-            self._on_parameters.append((node, value, asked, function))
+        if names.is_dunder(name):
+            node.value = nodes.call(guard, node, value, nodes.constant(name, node))
+            return
+        site = node, guard, name, self._scope, self._current(), self._looping()
+        if function is not None and isinstance(value, ast.Name) and value.id in self._scope.parameters:
+            self._on_parameters.append(site)
         else:
-            node.value = nodes.choice(nodes.known(value), value, asked)
+            self._sites.add(self._sites.of_own, *site)
 
     def _augmented(self, node: ast.AugAssign) -> None:
         """Rewrite `x.name += y`, which reads and stores, as `<operated>(x)["name"] += y` where reading has a guard."""
+        self._simple(node)
         target = node.target
         if isinstance(target, ast.Attribute) and (self.asks_always or target.attr in _READ_BY_GUARD):
             holder = nodes.call(names.OPERATED, target, target.value)
@@ -360,11 +448,15 @@ class CellTransformer(RestrictingNodeTransformer):
         # In a function such a name is an ordinary variable. Class decorators define methods there.
         self.bind(node, node.name, _NOTHING if self._scope.kind == MODULE else names.DEFINABLE)
         self._type_parameters(node)
+        self._statement = 0, None
+        if node.returns is not None:
+            self._scopes.append(self._scope.part(node.returns))
         self._scopes.append(Scope(node.body[::-1], FUNCTION, self._scope.owner, node))
 
     def _class(self, node: ast.ClassDef) -> None:
         self.bind(node, node.name)
         self._type_parameters(node)
+        self._statement = 0, None
         if any(keyword.arg == "metaclass" and not _may_be_abc(keyword.value) for keyword in node.keywords):
             self.refuse(
                 node,
@@ -380,6 +472,7 @@ class CellTransformer(RestrictingNodeTransformer):
             self.refuse(node, "type-parameters", "type parameters are not supported; use typing.TypeVar")
 
     def _match(self, node: ast.Match) -> None:
+        self._statement = 0, None
         patterns.screen_match(self, node)
 
     # Coroutines. Asynchronous generators are refused: their objects have methods and states that nobody reviewed.
@@ -393,12 +486,27 @@ class CellTransformer(RestrictingNodeTransformer):
         self._async(node)
         node.value = nodes.call(names.AWAITED, node, node.value)
 
+    def _async_for(self, node: ast.AsyncFor) -> None:
+        self._async(node)
+        self._looped(node)
+
     def _comprehension(self, node: ast.comprehension) -> None:
         if node.is_async:
             self._async(node)
 
+    def _comprehended(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        parts: list[Any] = [*node.generators]
+        parts += [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        inner = self._scope.inner(parts, at_once=not isinstance(node, ast.GeneratorExp))
+        self._scopes.append(inner)
+        around = self._scope
+        for each in node.generators:
+            self._scopes.append(around.part(each.iter))
+            around = inner
+
     def _generator(self, node: ast.GeneratorExp) -> None:
         self._generators.append(node)
+        self._comprehended(node)
 
     def _yield(self, node: ast.Yield) -> None:
         if isinstance(self._scope.function, ast.AsyncFunctionDef):
@@ -424,8 +532,18 @@ class CellTransformer(RestrictingNodeTransformer):
 _WATCHED = names.ABSENT
 #: Attributes that cells can set, and whose loads need a guard. Private ones have the same guard for both.
 _READ_BY_GUARD = names.GUARDED | names.OF_CONTEXTS | names.DEFINABLE
+#: Data-model attributes that are compiled in line.
+_INLINED = names.TEXTS | {"__class__"}
+#: Builtins whose calls are compiled otherwise, and how many arguments such a call has.
+_COMPILED = {
+    "type": (1,), "getattr": (2, 3), "hasattr": (2,), "setattr": (3,), "isinstance": (2,), "issubclass": (2,),
+}  # fmt: skip
 _BINDABLE = {MODULE: names.MODULE_LEVEL, CLASS: names.CLASS_LEVEL, FUNCTION: _NOTHING}
 _PAST_FEATURES = frozenset(__future__.all_feature_names) - {"annotations", "barry_as_FLUFL"}
+
+
+def _is_starred(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred)
 
 
 def _may_be_abc(node: ast.expr) -> bool:
@@ -473,32 +591,42 @@ def _check(name: str, fields: str, check: _Check) -> None:
 
 
 _accept(
-    "Expr Assign AnnAssign Delete Return Raise Assert Pass Break Continue If For While With withitem Try TryStar "
-    "BinOp UnaryOp BoolOp Compare IfExp NamedExpr arguments keyword Starred YieldFrom "
-    "List Tuple Set Dict ListComp SetComp DictComp JoinedStr FormattedValue Slice"
+    "Pass Break Continue If With withitem Try TryStar "
+    "BinOp UnaryOp BoolOp Compare IfExp arguments keyword Starred YieldFrom "
+    "List Tuple Set Dict JoinedStr FormattedValue Slice"
 )
+for _simple_one, _fields in (("Expr", "value"), ("Delete", "targets"), ("Return", "value"),
+                             ("Raise", "exc cause"), ("Assert", "test msg")):  # fmt: skip
+    _check(_simple_one, _fields, CellTransformer._simple)
+_check("Assign", "targets value", CellTransformer._assigned)
+_check("AnnAssign", "target value", CellTransformer._annotated)
+_check("For", "target iter body orelse", CellTransformer._looped)
+_check("While", "test body orelse", CellTransformer._looped)
+_check("NamedExpr", "target value", CellTransformer._walrus)
+for _kind_of_comprehension in ("ListComp", "SetComp", "DictComp"):
+    _check(_kind_of_comprehension, "", CellTransformer._comprehended)
 _check("Call", "func args keywords", CellTransformer._call)
 _check("Attribute", "value", CellTransformer._attribute)
 _check("AugAssign", "target value", CellTransformer._augmented)
 _check("Subscript", "value slice", CellTransformer._subscript)
-_check("comprehension", "target iter ifs", CellTransformer._comprehension)
-_check("arg", "annotation", CellTransformer._argument)
-_check("Lambda", "args body", CellTransformer._lambda)
+_check("comprehension", "target ifs", CellTransformer._comprehension)
+_check("arg", "", CellTransformer._argument)
+_check("Lambda", "args", CellTransformer._lambda)
 _check("Global", "", CellTransformer._declaration)
 _check("Nonlocal", "", CellTransformer._declaration)
 _check("ExceptHandler", "type body", CellTransformer._handler)
 _check("Import", "names", CellTransformer._import)
 _check("ImportFrom", "names", CellTransformer._import_from)
-_check("FunctionDef", "decorator_list args returns", CellTransformer._function)
+_check("FunctionDef", "decorator_list args", CellTransformer._function)
 _check("ClassDef", "decorator_list bases keywords", CellTransformer._class)
 _check("Match", "subject cases", CellTransformer._match)
 _TABLE[ast.match_case] = (("guard", "body"), None)
 _TABLE[ast.alias] = ((), None)
-_check("AsyncFunctionDef", "decorator_list args returns", CellTransformer._function)
-_check("AsyncFor", "target iter body orelse", CellTransformer._async)
+_check("AsyncFunctionDef", "decorator_list args", CellTransformer._function)
+_check("AsyncFor", "target iter body orelse", CellTransformer._async_for)
 _check("AsyncWith", "items body", CellTransformer._async)
 _check("Await", "value", CellTransformer._await)
-_check("GeneratorExp", "elt generators", CellTransformer._generator)
+_check("GeneratorExp", "", CellTransformer._generator)
 _check("Yield", "value", CellTransformer._yield)
 
 # Operators are not walked, so an operator of a new Python version must not be accepted without review.

@@ -1,0 +1,268 @@
+"""Guards that are compiled into the cell: the test of the most frequent case stands where the guard is asked.
+
+A test and the use behind it must see one object. Between them other code can run: from Python 3.12 on, a collection may
+begin at any call, and it runs the `finally` of generators and callbacks of weak references, which bind global variables
+and those of closures. So what is tested is either a local variable that no other code can bind, or an expression whose
+value is held in one. Where neither is possible, a guard is called, which takes the object as its argument.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from . import names, nodes
+from .nodes import call, choice, constant, guard, placed
+from .scopes import Scope
+
+#: How long a path is that may stand in two branches, of which one is evaluated.
+_SMALL = 6
+
+
+class Sites:
+    """The places of a cell where a guard is asked, compiled once all bindings of the cell are known.
+
+    `shared` are the names that the cell declares global or nonlocal, or binds in a comprehension: other code than that
+    of the function may bind these.
+    """
+
+    def __init__(self) -> None:
+        self.shared: set[str] = set()
+        self._waiting: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._after: dict[int, tuple[ast.stmt, list[ast.stmt]]] = {}
+        self._flags: set[tuple[int, str]] = set()
+        self._loops: dict[tuple[int, str], Any] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self._waiting)
+
+    def add(self, method: Callable[..., None], *values: Any) -> None:
+        """Call `method(*values)` in `settle`."""
+        self._waiting.append((method, values))
+
+    def settle(self) -> None:
+        """Compile what was added."""
+        for method, values in self._waiting:
+            method(*values)
+        for statement, after in self._after.values():
+            _then(statement, after)
+        for (_, last), function in self._loops.items():
+            nodes.bind(function, last, constant(None, function))
+
+    def fixed(self, value: ast.expr, scope: Scope) -> bool:
+        """Whether `value` is a variable that only the code of `scope` itself can bind."""
+        return isinstance(value, ast.Name) and value.id not in self.shared and scope.binds(value.id)
+
+    def _both(self, value: ast.expr, scope: Scope, statement: ast.stmt | None) -> tuple[ast.expr, ast.expr] | None:
+        """Two expressions of one object: the first evaluates `value`, the second gives the same again.
+
+        None if nothing can hold it. A held object is let go of after the statement, as Python does.
+        """
+        if self.fixed(value, scope):
+            return value, value
+        if not scope.holds or statement is None:
+            return None
+        if not isinstance(statement, ast.Return):
+            _, after = self._after.setdefault(id(statement), (statement, []))
+            if not any(each.__class__ is Clear for each in after):
+                after.append(_bound(names.HELD, constant(None, statement), Clear))
+        return held(names.HELD, value), guard(names.HELD, value)
+
+    def of_own(
+        self, node: ast.Attribute, asked: str, name: str, scope: Scope, statement: ast.stmt | None, loop: Any
+    ) -> None:
+        """An attribute of `node.value`, which is free on instances of the cell's own classes; `asked` is its guard."""
+        value = node.value
+        both = self._both(value, scope, statement)
+        if both is None:
+            within = names.SETTABLE if asked == names.STORE else asked
+            node.value = call(within, node, value, constant(name, node))
+            return
+        first, again = both
+        otherwise = call(asked, node, again, constant(name, node))
+        if loop is not None and isinstance(value, ast.Name) and first is again and self._is_kept(value.id, scope):
+            flag = self._flag(value, scope, loop)
+            node.value = choice(flag, again, otherwise)
+            return
+        if loop is None:
+            node.value = choice(_in(first, names.CLASSES), again, otherwise)
+            return
+        # The set of classes is asked for another class than the last one only. LAST is bound to members of it alone.
+        self._loops[id(loop), names.LAST] = loop
+        last = _is(_type(first), guard(names.LAST, value))
+        kept = _is_not_none(held(names.LAST, _type(again)))
+        learnt = placed(ast.BoolOp(ast.And(), [_in(again, names.CLASSES), kept]), value)
+        node.value = choice(placed(ast.BoolOp(ast.Or(), [last, learnt]), value), again, otherwise)
+
+    def _is_kept(self, name: str, scope: Scope) -> bool:
+        """Whether the variable `name` is bound once, outside of the loops of its function."""
+        return name in scope.assigned and name not in scope.again and name not in scope.own
+
+    def _flag(self, value: ast.Name, scope: Scope, function: Any) -> ast.expr:
+        """A variable that tells whether `value` is one of the cell's own instances, from where `value` is bound on."""
+        flag = f"<{value.id} is known>"
+        if (id(function), flag) not in self._flags:
+            self._flags.add((id(function), flag))
+            nodes.bind(function, flag, constant(False, function))
+            statement = scope.assigned[value.id]
+            _, after = self._after.setdefault(id(statement), (statement, []))
+            after.append(_bound(flag, nodes.known(placed(ast.Name(value.id, ast.Load()), value))))
+        return guard(flag, value)
+
+    def of_open(self, node: Any, scope: Scope, statement: ast.stmt | None) -> None:
+        """A public attribute, free on instances of the classes in names.OPEN."""
+        value = node.value
+        both = self._both(value, scope, statement)
+        name = constant(node.attr, node)
+        if both is None:
+            _become_call(node, call(names.LOAD, node, value, name))
+            return
+        first, again = both
+        native = placed(ast.Attribute(again, node.attr, ast.Load()), node)
+        asked = call(names.LOAD, node, again, name)
+        nodes.become(node, ast.IfExp, test=_in(first, names.OPEN), body=native, orelse=asked)
+
+    def template(self, node: Any, scope: Scope, statement: ast.stmt | None) -> None:
+        """`value.format`: native for an exact str that was found to read public attributes only."""
+        value = node.value
+        both = self._both(value, scope, statement)
+        name = constant(node.attr, node)
+        if both is None:
+            _become_call(node, call(names.ATTRIBUTE, node, value, name))
+            return
+        first, again = both
+        exact = _is(_type(first), guard(names.STRING, value))
+        public = placed(ast.Compare(again, [ast.In()], [guard(names.TEMPLATES, value)]), value)
+        native = placed(ast.Attribute(again, node.attr, ast.Load()), node)
+        asked = call(names.ATTRIBUTE, node, again, name)
+        test = placed(ast.BoolOp(ast.And(), [exact, public]), value)
+        nodes.become(node, ast.IfExp, test=test, body=native, orelse=asked)
+
+    def text(self, node: Any, scope: Scope) -> None:
+        """`value.__name__` and the like: read as it is, and given if it is an exact str. Else its guard decides."""
+        value, name = node.value, node.attr
+        if not scope.holds:
+            _become_call(node, call(names.TEXT_ATTRIBUTE, node, value, constant(name, node)))
+            return
+        native = placed(ast.Attribute(value, name, ast.Load()), node)
+        exact = _is(_type(held(names.KIND, native)), guard(names.STRING, value))
+        found = guard(names.KIND, value)
+        asked = call(names.TEXT, node, found, constant(name, node))
+        nodes.become(node, ast.IfExp, test=exact, body=found, orelse=asked)
+
+    def of_class(self, node: Any, scope: Scope, loop: Any) -> None:
+        """`value.__class__`, which is what type() gives."""
+        seen = self._seen(node.value, scope, loop)
+        nodes.become(node, seen.__class__, **{field: getattr(seen, field) for field in seen._fields})
+
+    def kind(self, node: ast.Call, small: bool, scope: Scope, loop: Any) -> None:
+        """`type(value)`, unless the name stands for something else than the builtin of cells."""
+        original = _is(node.func, guard(names.ORIGINAL["type"], node))
+        value = node.args[0]
+        if not small:
+            node.func = choice(original, guard(names.KIND_OF, node), node.func)
+            return
+        asked = placed(ast.Call(node.func, [value], []), node)
+        nodes.become(node, ast.IfExp, test=original, body=self._seen(value, scope, loop), orelse=asked)
+
+    def _seen(self, value: ast.expr, scope: Scope, loop: Any) -> ast.expr:
+        """What type() of cells gives for `value`: its class, if that was found to be one that cells may have."""
+        if scope.holds:
+            first, found = held(names.KIND, _type(value)), guard(names.KIND, value)
+            if loop is None:
+                test = placed(ast.Compare(first, [ast.In()], [guard(names.KINDS, value)]), value)
+                return choice(test, found, call(names.SEEN, value, found))
+            # LAST_KIND is bound to members of the set alone.
+            self._loops[id(loop), names.LAST_KIND] = loop
+            last = _is(first, guard(names.LAST_KIND, value))
+            known = placed(ast.Compare(found, [ast.In()], [guard(names.KINDS, value)]), value)
+            learnt = placed(ast.BoolOp(ast.And(), [known, _is_not_none(held(names.LAST_KIND, found))]), value)
+            test = placed(ast.BoolOp(ast.Or(), [last, learnt]), value)
+            return choice(test, found, call(names.SEEN, value, found))
+        if self.fixed(value, scope):
+            kind = _type(value)
+            return choice(_in(value, names.KINDS), kind, call(names.SEEN, value, kind))
+        return call(names.KIND_OF, value, value)
+
+    def by_name(self, node: ast.Call, small: bool, scope: Scope) -> None:
+        """getattr(), hasattr() and setattr(): the native ones for names that have no guard.
+
+        A variable with the name is read again behind the object, and so the object is an expression that binds nothing.
+        """
+        function = node.func
+        assert isinstance(function, ast.Name)
+        original = _is(function, guard(names.ORIGINAL[function.id], node))
+        value, name = node.args[:2]
+        tests = []
+        if isinstance(name, ast.Constant):
+            if not names.is_askable(name.value, function.id):
+                return
+        elif small and self.fixed(name, scope):
+            askable = placed(ast.Compare(name, [ast.In()], [guard(names.ASKABLE, name)]), name)
+            tests += [_is(_type(name), guard(names.STRING, name)), askable]
+        else:
+            return
+        if function.id == "setattr":
+            if not self.fixed(value, scope):
+                return
+            tests.append(_in(value, names.CLASSES))
+        test = placed(ast.BoolOp(ast.And(), [original, *tests]), node) if tests else original
+        node.func = choice(test, guard(names.NATIVE[function.id], node), function)
+
+
+def is_small(value: ast.expr) -> bool:
+    """Whether `value` is a variable, or a short path of attributes and constant items of one."""
+    for _ in range(_SMALL):
+        if isinstance(value, ast.Name):
+            return True
+        item = isinstance(value, ast.Subscript) and isinstance(value.slice, (ast.Name, ast.Constant))
+        if not (item or isinstance(value, ast.Attribute)):
+            return False
+        value = value.value  # type: ignore[attr-defined]
+    return False
+
+
+def held(name: str, value: ast.expr) -> ast.expr:
+    """`value`, which is kept in the local variable `name`."""
+    made: ast.expr = placed(ast.NamedExpr(placed(ast.Name(name, ast.Store()), value), value), value)
+    return made
+
+
+def _type(value: ast.expr) -> ast.expr:
+    return call(names.TYPE, value, value)
+
+
+def _in(value: ast.expr, kinds: str) -> ast.expr:
+    made: ast.expr = placed(ast.Compare(_type(value), [ast.In()], [guard(kinds, value)]), value)
+    return made
+
+
+def _is(value: ast.expr, other: ast.expr) -> ast.expr:
+    made: ast.expr = placed(ast.Compare(value, [ast.Is()], [other]), value)
+    return made
+
+
+def _is_not_none(value: ast.expr) -> ast.expr:
+    made: ast.expr = placed(ast.Compare(value, [ast.IsNot()], [constant(None, value)]), value)
+    return made
+
+
+def _become_call(node: Any, made: ast.Call) -> None:
+    nodes.become(node, ast.Call, func=made.func, args=made.args, keywords=[])
+
+
+class Clear(ast.Assign):
+    """A statement that lets go of what was held."""
+
+
+def _bound(name: str, value: ast.expr, kind: type[ast.Assign] = ast.Assign) -> ast.stmt:
+    made: ast.stmt = placed(kind([placed(ast.Name(name, ast.Store()), value)], value), value)
+    return made
+
+
+def _then(statement: Any, after: list[ast.stmt]) -> None:
+    """Turn `statement` into itself and then `after`, below an `if True`, of which the compiler leaves nothing."""
+    copied = placed(statement.__class__(**{field: getattr(statement, field) for field in statement._fields}), statement)
+    nodes.become(statement, ast.If, test=constant(True, statement), body=[copied, *after], orelse=[])
