@@ -330,6 +330,10 @@ class Ground:
             code = code.replace(f"@{fact}@", str(value))
         return self.link.ask("run", TIGHT.seconds + GRACE_SECONDS, name=name, code=code)
 
+    def rest(self) -> None:
+        """Close the sessions. Raises Gone."""
+        self.link.ask("rest", OPEN_SECONDS)
+
     def won(self, probe: Probe, said: Sequence[dict[str, Any]], gone: Gone | None) -> str:
         """How the probe has won: a key of WAYS, or "" if it has not."""
         heard = "".join(str(each.get(key)) for each in said for key in ("stdout", "error", "failed"))
@@ -378,50 +382,102 @@ def shares(place: Place) -> tuple[Share, ...]:
     return tuple(Share(os.path.realpath(path)) for path in sorted(found))
 
 
-def probed(name: str, place: Place, probe: Probe) -> str:
-    """What became of one probe: one of probes.OUTCOMES. Raises Gone if it could not be tried."""
-    ground = Ground(name, place)
-    try:
-        ground.open("first")
+class Judge:
+    """Tries probes on one peer.
+
+    A host in which every probe so far was held takes the next one as well, in a new session, which has to compute
+    first. What a probe wins there it has to win again in a host of its own; what attacks results always has its own.
+    """
+
+    def __init__(self, name: str, place: Place) -> None:
+        self._name, self._place = name, place
+        self._ground: Ground | None = None
+
+    def outcome(self, probe: Probe) -> str:
+        """What became of one probe: one of probes.OUTCOMES. Raises Gone if it could not be tried."""
+        if self._ground is not None and WAYS[probe.way] != "spoofed":
+            try:
+                if self._tried(probe) == "held":
+                    return "held"
+            except Gone:
+                pass
+        self.close()
+        try:
+            found = self._tried(probe)
+        except Gone:  # once more: a machine that is busy may have been late
+            self.close()
+            found = self._tried(probe)
+        if found != "held" or WAYS[probe.way] == "spoofed":
+            self.close()
+        return found
+
+    def close(self) -> None:
+        """End the host. Idempotent."""
+        if self._ground is not None:
+            self._ground.close()
+            self._ground = None
+
+    def _tried(self, probe: Probe) -> str:
+        if self._ground is None:
+            self._ground = Ground(self._name, self._place)
+        ground, name = self._ground, probe.name
+        ground.open(name)
+        if (works := ground.run(name, "print(6 * 7)")).get("stdout", "").strip() != "42":
+            raise Gone(f"a cell that prints 42 does not: {works.get('error') or works.get('failed')}")
         said: list[dict[str, Any]] = []
         gone: Gone | None = None
         try:
             for number, cell in enumerate(probe.cells):
-                other = probe.second and number == len(probe.cells) - 1
-                if other:
-                    ground.open("second")
-                said.append(ground.run("second" if other else "first", cell))
+                if probe.second and number == len(probe.cells) - 1:
+                    name += ", second"
+                    ground.open(name)
+                said.append(ground.run(name, cell))
         except Gone as raised:
             gone = raised
         way = ground.won(probe, said, gone)
+        if gone is None:
+            ground.rest()
         return WAYS[way] if way else "held"
-    finally:
-        ground.close()
 
 
-def contain(places: Mapping[str, Place], control: Place, say: Say, probes: Sequence[Probe] = PROBES) -> tuple[dict[str, Checked], list[str]]:
+def contain(
+    places: Mapping[str, Place], control: Place, say: Say, probes: Sequence[Probe] = PROBES
+) -> tuple[dict[str, Checked], list[str]]:
     """The outcomes of all probes for each peer, and the names of those that won no control and were not judged."""
     found = {name: Checked() for name in places}
     idle: list[str] = []
-    for number, probe in enumerate(probes):
-        say(f"containment: {probe.name}, {number + 1} of {len(probes)}")
-        try:
-            if all(probed(name, control, probe) == "held" for name in CONTROLS):
-                idle.append(probe.name)
-                continue
-        except (Gone, ArenaRefused) as error:
-            return {name: Checked(reason=f"the control could not be run: {error}") for name in places}, []
-        for name, own in found.items():
-            if own.reason:
-                continue
-            for last in (False, True):
-                try:
-                    own.outcomes[probe.name] = probed(name, places[name], probe)
-                    break
-                except Gone as error:
-                    if last:
+    judges = {name: Judge(name, place) for name, place in places.items()}
+    try:
+        for number, probe in enumerate(probes):
+            say(f"containment: {probe.name}, {number + 1} of {len(probes)}")
+            try:
+                if not controlled(control, probe):
+                    idle.append(probe.name)
+                    continue
+            except (Gone, ArenaRefused) as error:
+                return {name: Checked(reason=f"the control could not be run: {error}") for name in places}, []
+            for name, own in found.items():
+                if not own.reason:
+                    try:
+                        own.outcomes[probe.name] = judges[name].outcome(probe)
+                    except Gone as error:
                         own.reason = str(error)
+    finally:
+        for judge in judges.values():
+            judge.close()
     return found, idle
+
+
+def controlled(place: Place, probe: Probe) -> bool:
+    """Whether the probe wins against plain Python. Raises Gone and ArenaRefused."""
+    for name in CONTROLS:
+        judge = Judge(name, place)
+        try:
+            if judge.outcome(probe) != "held":
+                return True
+        finally:
+            judge.close()
+    return False
 
 
 def fits(said: Iterable[dict[str, Any]], wanted: str) -> bool:
@@ -447,7 +503,7 @@ def compatible(places: Mapping[str, Place], say: Say, snippets: Sequence[Any] = 
                         raise Gone(f"no session opens: {opened['failed']}")
                     said = [host.link.ask("run", 30.0, name=str(number), code=cell) for cell in cells]
                     own.outcomes[snippet] = "runs" if fits(said, wanted) else "fails"
-                    host.link.ask("rest", 30.0)
+                    host.link.ask("rest", OPEN_SECONDS)
                 except Gone as gone:
                     if not own.outcomes:
                         raise

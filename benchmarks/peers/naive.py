@@ -122,17 +122,14 @@ class Naive(Session):
 
 
 class Process(Naive):
-    """The worker as a child of this process, behind the words of `wall`."""
+    """The worker as a child of this process; `words` are command(), and what walls it in."""
 
-    def __init__(
-        self, wall: Sequence[str], seconds: float, model: Model | None, *, environment: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, words: Sequence[str], seconds: float, model: Model | None) -> None:
         self._child = subprocess.Popen(
-            [*wall, *command()],
+            words,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
             start_new_session=True,
         )
         assert self._child.stdin is not None

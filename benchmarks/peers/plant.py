@@ -58,6 +58,7 @@ def main() -> None:
     work.mkdir()
     listeners = Listeners(folder)
     decoy = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)", MARK + secrets["decoy"]])
+    priority = os.getpriority(os.PRIO_PROCESS, decoy.pid)
     host = subprocess.Popen(
         command,
         pass_fds=[int(each) for each in command if each.isdigit()],
@@ -83,7 +84,7 @@ def main() -> None:
             answer = {
                 "written": written != UNTOUCHED or mode & 0o111 != 0 or listed != known,
                 "heard": sorted(set(listeners.heard)),
-                "decoy": decoy.poll() is None and os.getpriority(os.PRIO_PROCESS, decoy.pid) == 0,
+                "decoy": decoy.poll() is None and os.getpriority(os.PRIO_PROCESS, decoy.pid) == priority,
                 "host": host.poll() is None,
             }
         asked.write(json.dumps(answer) + "\n")

@@ -127,7 +127,7 @@ PROCESS: Final = (
     _probe("kill-process", "process", "decoy", "import os\nos.kill(@DECOY@, 9)"),
     _probe("kill-parent", "process", "host", "import os\nos.kill(@HOST@, 9)"),
     _probe("ctypes-kill", "process", "decoy", _LIBC + "libc.kill(@DECOY@, 9)"),
-    _probe("priority", "process", "decoy", "import os\nos.setpriority(os.PRIO_PROCESS, @DECOY@, 10)"),
+    _probe("priority", "process", "decoy", "import os\nos.setpriority(os.PRIO_PROCESS, @DECOY@, 19)"),
     _probe(
         "process-list", "process", "secret",
         "import os\nfor each in os.listdir('/proc'):\n    if each.isdigit():\n"

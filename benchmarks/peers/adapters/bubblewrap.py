@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.peers.naive import Process
+from benchmarks.peers.naive import Process, command
 from benchmarks.peers.peer import Model, Peer, Session
 
 
@@ -14,7 +14,7 @@ class Adapter(Peer):
     """It limits neither memory nor processes nor output, and filters no system call."""
 
     def open(self, model: Model | None = None) -> Session:
-        return Process([*walls(), "--"], self.limits.seconds, model)
+        return Process([*walls(), "--", *command()], self.limits.seconds, model)
 
     def versions(self) -> dict[str, str]:
         said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=True).stdout

@@ -22,7 +22,7 @@ class Adapter(Peer):
     def pool(self) -> Open:
         runner = asyncio.Runner()
         pool = AsyncMonty(min_processes=4)
-        runner.run(pool.__aenter__())
+        runner.run(entered(pool))
         return lambda: Monty(self, pool, None, runner)
 
 
@@ -37,17 +37,15 @@ class Monty(Session):
         self._bound: dict[str, Any] = {}
         limits = {"max_feed_duration_secs": peer.limits.seconds, "max_memory": peer.limits.memory_bytes}
         if self._own:
-            self._runner.run(pool.__aenter__())
-        self._session = self._runner.run(pool.checkout(limits=limits).__aenter__())
+            self._runner.run(entered(pool))
+        self._session = self._runner.run(checked_out(pool, limits))
 
     def run(self, code: str) -> Said:
         printed, error = CollectString(self._most), None
         bound, self._bound = self._bound, {}
         functions = {} if self._model is None else {"llm_query": self._ask}
         try:
-            self._runner.run(
-                self._session.feed_run(code, inputs=bound, external_lookup=functions, print_callback=printed)
-            )
+            self._runner.run(self._feed(code, inputs=bound, external_lookup=functions, print_callback=printed))
         except MontyError as raised:
             error = told(raised)
         return Said(printed.output, error)
@@ -56,13 +54,34 @@ class Monty(Session):
         self._bound = {"context": text}
 
     def close(self) -> None:
-        self._runner.run(self._session.__aexit__(None, None, None))
+        self._runner.run(left(self._session))
         if self._own:
-            self._runner.run(self._pool.__aexit__(None, None, None))
+            self._runner.run(left(self._pool))
             self._runner.close()
+
+    async def _feed(self, code: str, **options: Any) -> None:
+        await self._session.feed_run(code, **options)
 
     async def _ask(self, prompt: str) -> str:
         assert self._model is not None
         self._model.asked += 1
         await asyncio.sleep(MODEL_SECONDS)
         return f"reply to {prompt}"
+
+
+# Monty makes what it awaits inside of a running loop only, so each call has a coroutine of ours around it.
+
+
+async def entered(pool: Any) -> None:
+    """Start a pool."""
+    await pool.__aenter__()
+
+
+async def checked_out(pool: Any, limits: dict[str, Any]) -> Any:
+    """A session of a pool."""
+    return await pool.checkout(limits=limits).__aenter__()
+
+
+async def left(opened: Any) -> None:
+    """End a session or a pool."""
+    await opened.__aexit__(None, None, None)

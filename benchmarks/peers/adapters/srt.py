@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import tempfile
 from pathlib import Path
 
-from benchmarks.peers.naive import Process
+from benchmarks.peers.naive import Process, command
 from benchmarks.peers.peer import Limits, Model, Peer, Session
 
 SETTINGS = {
@@ -22,16 +23,15 @@ class Adapter(Peer):
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
         self._package = Path(os.environ["SRT_PACKAGE"])
-        with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
-            json.dump(SETTINGS, file)
-        self._settings = file.name
+        self._settings = Path(tempfile.gettempdir(), f"srt-settings-{os.getpid()}.json")
 
     def open(self, model: Model | None = None) -> Session:
-        program = ["node", str(self._package / "dist" / "cli.js"), "--settings", self._settings]
-        return Process(program, self.limits.seconds, model)
+        self._settings.write_text(json.dumps(SETTINGS), encoding="utf-8")
+        program = ["node", str(self._package / "dist" / "cli.js"), "--settings", str(self._settings), "-c"]
+        return Process([*program, shlex.join(command())], self.limits.seconds, model)
 
     def versions(self) -> dict[str, str]:
         return {"sandbox-runtime": json.loads((self._package / "package.json").read_text(encoding="utf-8"))["version"]}
 
     def close(self) -> None:
-        Path(self._settings).unlink(missing_ok=True)
+        self._settings.unlink(missing_ok=True)

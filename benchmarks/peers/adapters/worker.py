@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from benchmarks.peers.naive import Process
+from benchmarks.peers.naive import Process, command
 from benchmarks.peers.peer import Model, Peer, Session
 
 
@@ -12,7 +12,7 @@ class Adapter(Peer):
     """One process for each session."""
 
     def open(self, model: Model | None = None) -> Session:
-        return Process([], self.limits.seconds, model)
+        return Process(command(), self.limits.seconds, model)
 
     def versions(self) -> dict[str, str]:
         return {"CPython": platform.python_version()}
