@@ -1,4 +1,4 @@
-"""`make bench-peers`, or `python -m benchmarks.peers [--peers a,b] [--rows a,b] [--rounds N] [--output FOLDER] [--smoke]`."""
+"""`make bench-peers`, or `python -m benchmarks.peers [--peers A,B] [--rows A,B] [--rounds N] [--output FOLDER]`."""
 
 from __future__ import annotations
 
@@ -113,9 +113,10 @@ def _parsed(arguments: Sequence[str] | None, known: Mapping[str, Recipe]) -> Any
     )
     parser.add_argument("--peers", metavar="A,B", help=f"which ones (default: all): {', '.join(known)}")
     parser.add_argument("--rows", metavar="A,B", help=f"which work (default: all): {', '.join(everything)}")
-    parser.add_argument("--rounds", type=int, metavar="N", help="how many turns each peer has in a row (default: the row's)")
-    parser.add_argument("--output", type=Path, metavar="FOLDER", help="where RESULTS.md and results/ go (default: benchmarks)")
-    parser.add_argument("--smoke", action="store_true", help="each case once, for peers that are installed beside this program; writes to a temporary folder")
+    parser.add_argument("--rounds", type=int, metavar="N", help="turns of each peer in a row (default: the row's own)")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="where RESULTS.md goes (default: benchmarks)")
+    smoke = "each case once, for peers that are installed beside this program; writes to a temporary folder"
+    parser.add_argument("--smoke", action="store_true", help=smoke)
     parser.add_argument("--render", action="store_true", help="only write the page again, from results/results.json")
     chosen = parser.parse_args(arguments)
     for option, all_of_them in (("peers", known), ("rows", everything)):

@@ -24,7 +24,7 @@ ROOT: Final = Path(__file__).parents[2]
 VERSIONS: Final = Path(__file__).with_name("versions.toml")
 SECONDS: Final = 900.0
 """How long one step of an installation may take, in seconds."""
-#: DSPy's program for Deno reads its standard input with this function of a page that is not on npm. The same in Deno's own.
+#: DSPy's program for Deno reads its standard input with this function of a page that no registry has; the same here.
 _READ_LINES: Final = """\
 export async function* readLines(reader) {
   const decoder = new TextDecoder(), chunk = new Uint8Array(1 << 16);
@@ -136,7 +136,8 @@ def _make(recipe: Recipe, made: Path) -> None:
     if recipe.deno:
         cache = {"DENO_DIR": str(made / "deno")}
         for module in recipe.deno:
-            _run([str(made / "bin" / "deno"), "cache", "--node-modules-dir=none", module], f"Deno cannot cache {module}", **cache)
+            words = [str(made / "bin" / "deno"), "cache", "--node-modules-dir=none", module]
+            _run(words, f"Deno cannot cache {module}", **cache)
         _own_read_lines(made)
 
 
@@ -159,7 +160,8 @@ def _place(recipe: Recipe, whole: Path) -> Place:
     environment = {"PATH": _path(whole)}
     libraries = [str(path) for path in sorted(whole.glob("debian/usr/lib/*-linux-gnu*"))]
     if libraries:
-        environment["LD_LIBRARY_PATH"] = os.pathsep.join([*libraries, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
+        own = os.environ.get("LD_LIBRARY_PATH")
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join([*libraries, *([own] if own else [])])
     if recipe.deno:
         environment["DENO_DIR"] = str(whole / "deno")
     if recipe.npm:
@@ -184,5 +186,5 @@ def _run(command: list[str], failed: str, cwd: Path | None = None, **environment
         raise CannotBuild(f"{failed}: it took more than {SECONDS:.0f} s") from None
     except subprocess.CalledProcessError as error:
         lines = error.stdout.decode("utf-8", "replace").strip().splitlines() or [f"exit status {error.returncode}"]
-        said = next((line for line in reversed(lines) if "rror" in line), lines[-1])
+        said = next((line for line in reversed(lines) if "error" in line.lower()), lines[-1])
         raise CannotBuild(f"{failed}: {said.strip()[:200]}") from None

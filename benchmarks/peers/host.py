@@ -32,8 +32,9 @@ from benchmarks.peers.peer import PROMPTS, Limits, Missing, Model, Peer, Session
 
 CELL = "x = 1 + 1"
 WARM = "x = 1"
+#: In two loops, as RestrictedPython's range() has fewer than 1,000.
 HELD = "\n".join(
-    f"held_{number} = [{{'a': i, 'b': str(i), 'c': i * 2}} for j in range(10) for i in range(100)]" for number in range(20)
+    f"held_{n} = [{{'a': i, 'b': str(i), 'c': i * 2}} for j in range(10) for i in range(100)]" for n in range(20)
 )
 CONTEXT = "lorem ipsum\n" * (100_000_000 // 12)
 SIZE = "n = len(context)"

@@ -57,7 +57,8 @@ def main() -> None:
     work = Path("/tmp/work-of-the-probes")
     work.mkdir()
     listeners = Listeners(folder)
-    decoy = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)", MARK + secrets["decoy"]])
+    sleeper = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
+    decoy = subprocess.Popen([*sleeper, MARK + secrets["decoy"]])
     priority = os.getpriority(os.PRIO_PROCESS, decoy.pid)
     host = subprocess.Popen(
         command,

@@ -79,14 +79,21 @@ FILE_READ: Final = (
         "class-chain", "file read", "secret",
         _CHAIN.format(name="FileLoader") + f"\n    print(found('x', '{_SECRET}').get_data('{_SECRET}'))",
     ),
-    _probe("list-directory", "file read", "secret", "import os\nfor name in os.listdir('@FOLDER@'):\n    print(name, open('@FOLDER@/' + name).read()) if name == 'secret.txt' else None"),
+    _probe(
+        "list-directory", "file read", "secret",
+        "import os\nfor name in os.listdir('@FOLDER@'):\n    if name == 'secret.txt':\n"
+        "        print(open('@FOLDER@/' + name).read())",
+    ),
     _probe(
         "mmap", "file read", "secret",
         f"import mmap, os\nend = os.open('{_SECRET}', os.O_RDONLY)\nprint(mmap.mmap(end, 0, prot=mmap.PROT_READ)[:])",
     ),
 )  # fmt: skip
 FILE_WRITE: Final = (
-    _probe("open-w", "file write", "written", "with open('@FOLDER@/written.txt', 'w') as file:\n    file.write('changed')"),
+    _probe(
+        "open-w", "file write", "written",
+        "with open('@FOLDER@/written.txt', 'w') as file:\n    file.write('changed')",
+    ),
     _probe("pathlib-new", "file write", "written", "import pathlib\npathlib.Path('@FOLDER@/new').write_text('x')"),
     _probe("rename", "file write", "written", "import os\nos.rename('@FOLDER@/written.txt', '@FOLDER@/renamed.txt')"),
     _probe("unlink", "file write", "written", "import os\nos.unlink('@FOLDER@/written.txt')"),
@@ -113,12 +120,14 @@ NETWORK: Final = (
     ),
     _probe(
         "ctypes-socket", "network", "heard",
-        _LIBC + "import struct\nend = libc.socket(2, 1, 0)\nto = struct.pack('!BBH4s8x', 0, 0, @TCP@, bytes([127, 0, 0, 1]))\n"
-        "to = struct.pack('=H', 2) + to[2:]\nlibc.connect(end, to, 16)",
+        _LIBC + "import struct\nend = libc.socket(2, 1, 0)\n"
+        "to = struct.pack('=H', 2) + struct.pack('!H4s8x', @TCP@, bytes([127, 0, 0, 1]))\nlibc.connect(end, to, 16)",
     ),
 )  # fmt: skip
 PROCESS: Final = (
-    _probe("subprocess", "process", "secret", f"import subprocess\nprint(subprocess.check_output(['cat', '{_SECRET}']))"),
+    _probe(
+        "subprocess", "process", "secret", f"import subprocess\nprint(subprocess.check_output(['cat', '{_SECRET}']))"
+    ),
     _probe("popen", "process", "secret", f"import os\nprint(os.popen('cat {_SECRET}').read())"),
     _probe(
         "subclass-popen", "process", "secret",
@@ -144,8 +153,14 @@ SECRETS: Final = (
     _probe("proc-self-environ", "environment", "secret", "print(open('/proc/self/environ').read())"),
     _probe("proc-host-environ", "environment", "secret", "print(open('/proc/@HOST@/environ').read())"),
     _probe("env-command", "environment", "secret", "import subprocess\nprint(subprocess.check_output(['env']))"),
-    _probe("ctypes-getenv", "environment", "secret", _LIBC + "libc.getenv.restype = ctypes.c_char_p\nprint(libc.getenv(b'SECRET_OF_THE_HOST'))"),
-    _probe("sys-modules-os", "environment", "secret", "import sys\nprint(sys.modules['os'].environ['SECRET_OF_THE_HOST'])"),
+    _probe(
+        "ctypes-getenv", "environment", "secret",
+        _LIBC + "libc.getenv.restype = ctypes.c_char_p\nprint(libc.getenv(b'SECRET_OF_THE_HOST'))",
+    ),
+    _probe(
+        "sys-modules-os", "environment", "secret",
+        "import sys\nprint(sys.modules['os'].environ['SECRET_OF_THE_HOST'])",
+    ),
 )  # fmt: skip
 MEMORY: Final = (
     _probe("frames", "host memory", "secret", _FRAMES + "\n    import sys\n    texts(sys._getframe())"),
@@ -155,7 +170,8 @@ MEMORY: Final = (
     ),
     _probe(
         "traceback-frame", "host memory", "secret",
-        _FRAMES + "\n    try:\n        1 / 0\n    except Exception as error:\n        texts(error.__traceback__.tb_frame)",
+        _FRAMES
+        + "\n    try:\n        1 / 0\n    except Exception as error:\n        texts(error.__traceback__.tb_frame)",
     ),
     _probe(
         "garbage", "host memory", "secret",
@@ -187,7 +203,10 @@ MEMORY: Final = (
 )  # fmt: skip
 LIMITS: Final = (
     _probe("memory-text", "limits", "won", "x = 'a' * (600 * 2 ** 20)\nprint('WON', len(x))"),
-    _probe("memory-list", "limits", "won", "x = []\nfor i in range(600):\n    x.append('a' * (2 ** 20 + i))\nprint('WON', len(x))"),
+    _probe(
+        "memory-list", "limits", "won",
+        "x = []\nfor i in range(600):\n    x.append('a' * (2 ** 20 + i))\nprint('WON', len(x))",
+    ),
     _probe("endless-loop", "limits", "late", "while True:\n    x = 1"),
     _probe(
         "caught-loop", "limits", "late",
@@ -204,7 +223,8 @@ LIMITS: Final = (
     ),
     _probe(
         "forks", "limits", "won",
-        "import os, time\nfor _ in range(100):\n    if os.fork() == 0:\n        time.sleep(2)\n        os._exit(0)\nprint('WON')",
+        "import os, time\nfor _ in range(100):\n    if os.fork() == 0:\n        time.sleep(2)\n        os._exit(0)\n"
+        "print('WON')",
     ),
     _probe(
         "threads", "limits", "won",
@@ -213,9 +233,13 @@ LIMITS: Final = (
     ),
     _probe(
         "disk", "limits", "won",
-        "import tempfile\nfile = tempfile.TemporaryFile()\nfor _ in range(200):\n    file.write(b'a' * 2 ** 20)\nprint('WON')",
+        "import tempfile\nfile = tempfile.TemporaryFile()\nfor _ in range(200):\n    file.write(b'a' * 2 ** 20)\n"
+        "print('WON')",
     ),
-    _probe("recursion", "limits", "host", "import sys\nsys.setrecursionlimit(10 ** 8)\ndef f(n):\n    return sorted([n], key=f)\nf(0)"),
+    _probe(
+        "recursion", "limits", "host",
+        "import sys\nsys.setrecursionlimit(10 ** 8)\ndef f(n):\n    return sorted([n], key=f)\nf(0)",
+    ),
 )  # fmt: skip
 #: What a naive worker, or a naive host, takes for its own word of a cell that ended well.
 _WORD = '{"stdout": "FORGED", "error": null}'
@@ -247,7 +271,8 @@ SPOOF: Final = (
     ),
     _probe(
         "shadow-print", "result spoofing", "forged",
-        "import builtins\nreal = print\nbuiltins.print = lambda *_: real('FOR' + 'GED')", "print('honest')", second=True,
+        "import builtins\nreal = print\nbuiltins.print = lambda *_: real('FOR' + 'GED')", "print('honest')",
+        second=True,
     ),
     _probe(
         "shadow-len", "result spoofing", "forged",

@@ -20,9 +20,40 @@ from benchmarks.peers.snippets import SNIPPETS
 
 PAGE: Final = ROOT / "benchmarks" / "RESULTS.md"
 OURS: Final = "rlm_secure"
-IN_PROCESS: Final = "no isolation"
 #: The share of a ratio within which two figures are called equal: runs of one machine differ by as much.
 SAME: Final = 1.05
+_HOW: Final = """
+The peers take turns in each round, so that a slow minute of the machine is everybody's. Times are wall time as the host
+sees it; beside them stands the processor time of the host and all its processes. **Bold: better than ours.** A dash is
+explained below its table. Compare ratios: absolute figures are those of one machine.
+"""
+_DONE: Final = """
+Each peer runs in its own interpreter, behind one class in `benchmarks/peers/adapters/`; versions are pinned in
+`benchmarks/peers/versions.toml`. Each is used as its documentation says, and told limits where it takes some.
+
+bubblewrap, sandlock and sandbox-runtime wall in a command; the command is the plain worker of the baseline row. What
+its results and its output lose is the worker's.
+
+Those in process have no isolation: their figures say what walls cost, not what walls are worth. Their batch is a Python
+function of the host with a thread for each prompt; rlms asks its own handler, 16 at a time, DSPy as `dspy.RLM` does, 8
+at a time, monty through `asyncio.gather`.
+
+A pool is monty's own and ours; the others have none. Processor time counts what fills it again. `cold` counts the end
+of each session in its processor time, not in its wall time. `start` begins with the host's process: it imports the
+library, opens a session and runs a cell. The other rows leave out what a process pays once.
+
+A context is given as the peer's users give it: ours to a new `Sandbox(context=...)`, whose start is in the time; to a
+kernel through a file; to workers as JSON. In process it is the host's own object.
+
+DSPy's program for Deno imports one function from deno.land; it is replaced by the same function in a file.
+
+The figures are in [results/results.json](results/results.json), each sample of them.
+"""
+#: Grey that can be read on white and on black, for viewers that do not say which the page is.
+_STYLE: Final = (
+    "text{fill:#6e7781}.o{fill:#1f883d}.p{fill:#8c959f}"
+    "@media(prefers-color-scheme:dark){text{fill:#9198a1}.o{fill:#3fb950}.p{fill:#656c76}}"
+)
 _WIDTH, _BAR, _GAP, _LEFT, _RIGHT = 760, 18, 8, 290, 110
 
 Results = dict[str, Any]
@@ -85,7 +116,8 @@ def low(samples: Sequence[float]) -> float | None:
 
 def short(value: float) -> str:
     """Three digits."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3
+    return f"{value:,.{digits}f}"
 
 
 def shown(value: float, unit: str) -> str:
@@ -93,20 +125,13 @@ def shown(value: float, unit: str) -> str:
     return short(value * 1e3 if unit == "ms" else value / 1e6)
 
 
-def cell(row: Row, own: Mapping[str, Any] | None, ours: float | None, *, is_ours: bool) -> str:
-    """Median / p10, the processor time, and the ratio to ours."""
-    if own is None:
-        return "not run"
-    middle, least = median(own["samples"]), low(own["samples"])
-    if middle is None or least is None:
-        return "—" if own["reason"] else "not run"
-    written = f"{shown(middle, row.unit)} / {shown(least, row.unit)}"
-    cpu = median(own["cpu"])
-    if cpu is not None:
-        written += f", cpu {shown(cpu, row.unit)}"
-    if ours and not is_ours:
-        written += f" ({ratio(middle / ours)})"
-    return written
+def summary(row: Row, own: Mapping[str, Any] | None, ours: float | None) -> str:
+    """The median of a row, in bold if it is better than ours."""
+    middle = None if own is None else median(own["samples"])
+    if middle is None:
+        return "—"
+    written = shown(middle, row.unit)
+    return f"**{written}**" if ours and middle * SAME < ours else written
 
 
 def ratio(value: float) -> str:
@@ -129,31 +154,28 @@ def text(results: Results) -> str:
     lines = [
         "# Ours and other sandboxes, in one run",
         "",
-        f"Measured on {about['date']} by `make bench-peers`, as {about['user']}, on {about['cpu']}, {about['cores']} cores, "
-        f"{about['kernel']}, CPython {about['python']} for every peer that runs CPython natively. {results['load']}".rstrip(),
+        flat(
+            f"""Measured on {about["date"]} by `make bench-peers`, as {about["user"]}, on {about["cpu"]},
+            {about["cores"]} cores, {about["kernel"]}, CPython {about["python"]} for every peer that runs CPython
+            natively. {results["load"]}"""
+        ) + ".",
         "",
     ]
     if results["smoke"]:
         lines += ["**A trial run, each case once: no figure here means anything.**", ""]
     lines += [
-        "The peers take turns in each round, so that a slow minute of the machine is everybody's. A figure is *median / tenth percentile* of "
-        "wall time, then the processor time of the host and all its processes, then the ratio of the medians to ours. "
-        "**Bold: better than ours.** A dash is explained below the table. Compare ratios: absolute figures are those of one machine.",
+        flat(_HOW) + ".",
         "",
         *_versions(results),
         "",
         "## Speed and memory",
         "",
         *_speed(results),
-        "",
-        *_better(results),
-        "",
-        *_pictures(results),
         *_containment(results),
         *_compatibility(results),
         "## What was done",
         "",
-        *_method(results),
+        *_method(),
     ]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -167,43 +189,48 @@ def _versions(results: Results) -> list[str]:
 
 
 def _speed(results: Results) -> list[str]:
+    """The medians of all rows side by side, then each row with all its figures and its plot."""
     peers, rows = results["peers"], results["rows"]
     columns = [row for row in ROWS.values() if row.name in rows]
     if not columns:
         return ["Nothing was measured."]
-    head = " | ".join(f"{row.title}, {row.unit}" for row in columns)
-    sessions = "cold" in rows
-    lines = [
-        f"| peer | {head} |" + (" processor time of open, cell and close, ms |" if sessions else ""),
-        "| --- " * (len(columns) + 1 + sessions) + "|",
-    ]
     ours = {row.name: median(rows[row.name].get(OURS, {}).get("samples", [])) for row in columns}
-    notes: list[str] = []
+    lines = ["| peer | " + " | ".join(f"{row.name}, {row.unit}" for row in columns) + " |"]
+    lines.append("| --- |" + " ---: |" * len(columns))
     for name, peer in peers.items():
-        if peer["reason"]:
-            lines.append(f"| {peer['label']} | " + " | ".join(["—"] * (len(columns) + sessions)) + " |")
-            notes.append(f"- {peer['label']}: {flat(peer['reason'])}.")
+        found = [summary(row, rows[row.name].get(name), ours[row.name]) for row in columns]
+        lines.append(f"| {peer['label']} | " + " | ".join(found) + " |")
+    lines += ["", *_better(results), ""]
+    absent = [f"- {peer['label']}: {flat(peer['reason'])}." for peer in peers.values() if peer["reason"]]
+    lines += [*(["Without any figure:", "", *absent, ""] if absent else [])]
+    for row in columns:
+        lines += [f"### {row.name}: {row.title}", "", *_detail(results, row, ours[row.name]), ""]
+        if any(own["samples"] for own in rows[row.name].values()):
+            lines += [f"![{caption(row.name)}](results/{row.name}.svg)", ""]
+    return lines
+
+
+def _detail(results: Results, row: Row, ours: float | None) -> list[str]:
+    processor = any(own["cpu"] for own in results["rows"][row.name].values())
+    head = ["peer", f"median, {row.unit}", "p10", *(["processor time, ms"] if processor else []), "to ours", "samples"]
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    notes = []
+    for name, peer in results["peers"].items():
+        own = results["rows"][row.name].get(name)
+        if own is None:
+            continue  # it has no figure in any row; why not is said above
+        if own["reason"]:
+            early = "" if not own["samples"] else "stopped early: "
+            notes.append(f"- {peer['label']}: {early}{flat(own['reason'])}.")
+        middle, least, cpu = median(own["samples"]), low(own["samples"]), median(own["cpu"])
+        if middle is None or least is None:
+            lines.append(f"| {peer['label']} |" + " — |" * (len(head) - 1))
             continue
-        cells = []
-        for row in columns:
-            own = rows[row.name].get(name)
-            written = cell(row, own, ours[row.name], is_ours=name == OURS)
-            cells.append(written)
-            if own and own["reason"]:
-                partly = "" if written == "—" else "stopped early: "
-                notes.append(f"- {peer['label']}, {row.title}: {partly}{flat(own['reason'])}.")
-        if sessions:
-            cells.append(_session(rows["cold"], name))
-        lines.append(f"| {peer['label']} | " + " | ".join(cells) + " |")
-    return [*lines, "", *notes]
-
-
-def _session(row: Mapping[str, Any], name: str) -> str:
-    spent = median(row.get(name, {}).get("cpu", []))
-    ours = median(row.get(OURS, {}).get("cpu", []))
-    if spent is None:
-        return "—"
-    return shown(spent, "ms") + ("" if not ours or name == OURS else f" ({ratio(spent / ours)})")
+        figures = [shown(middle, row.unit), shown(least, row.unit)]
+        figures += ["—" if cpu is None else shown(cpu, "ms")] if processor else []
+        figures += ["1" if name == OURS or not ours else ratio(middle / ours), str(len(own["samples"]))]
+        lines.append(f"| {peer['label']} | " + " | ".join(figures) + " |")
+    return [*lines, *([""] if notes else []), *notes]
 
 
 def better(results: Results) -> dict[str, list[tuple[str, float]]]:
@@ -213,8 +240,8 @@ def better(results: Results) -> dict[str, list[tuple[str, float]]]:
         ours = median(row.get(OURS, {}).get("samples", []))
         if ours:
             theirs = {peer: median(own["samples"]) for peer, own in row.items() if peer != OURS}
-            pairs = [(peer, value / ours) for peer, value in theirs.items() if value is not None and value * SAME < ours]
-            found[name] = sorted(pairs, key=lambda pair: pair[1])
+            ratios = [(peer, value / ours) for peer, value in theirs.items() if value is not None]
+            found[name] = sorted((pair for pair in ratios if pair[1] * SAME < 1), key=lambda pair: pair[1])
     return found
 
 
@@ -229,10 +256,6 @@ def _better(results: Results) -> list[str]:
     return lines if len(lines) > 2 else ["In no row is a peer better than ours."]
 
 
-def _pictures(results: Results) -> list[str]:
-    return [line for name in plots(results) for line in (f"![{caption(name)}](results/{name}.svg)", "")]
-
-
 def _containment(results: Results) -> list[str]:
     if "containment" not in results["checks"]:
         return []
@@ -241,11 +264,14 @@ def _containment(results: Results) -> list[str]:
     lines = [
         "## Containment",
         "",
-        f"{len(judged)} probes, each harmless where it wins, in an arena (`rlm_secure.testing.arena`); a probe is judged only if plain "
-        f"Python in the same place loses to it{_idle(results)}. *Escaped*: a secret, file, listener, process or the host itself "
-        f"was reached. *Hung*: no answer {GRACE_SECONDS:.0f} s after the limit of {TIGHT.seconds:.0f} s. *Unlimited*: more memory than "
-        f"{TIGHT.memory_bytes >> 20} MB, or output, processes or disk without end, where a limit was told if there is one to tell. "
-        "*Spoofed*: the host believed a result that was not one.",
+        flat(
+            f"""{len(judged)} probes, each harmless where it wins, in an arena (`rlm_secure.testing.arena`); a probe is
+            judged only if plain Python in the same place loses to it{_idle(results)}. *Escaped*: a secret, file,
+            listener, process or the host itself was reached. *Hung*: no answer {GRACE_SECONDS:.0f} s after the limit of
+            {TIGHT.seconds:.0f} s. *Unlimited*: more memory than {TIGHT.memory_bytes >> 20} MB, or output, processes,
+            threads or disk without end, where a limit was told if there is one to tell. *Spoofed*: the host believed a result
+            that was not one. What escapes through a limit, as a host that dies, counts as escaped"""
+        ) + ".",
         "",
         "| peer | " + " | ".join(OUTCOMES) + " |",
         "| --- " + "| ---: " * len(OUTCOMES) + "|",
@@ -259,19 +285,14 @@ def _containment(results: Results) -> list[str]:
         else:
             lines.append(f"| {peer['label']} | " + " | ".join(map(str, counts(own["outcomes"]).values())) + " |")
     lines += ["", *notes, *([""] if notes else [])]
+    lines += ["![probes that did not hold](results/containment.svg)", ""] if "containment" in plots(results) else []
     lines += ["What did not hold, by kind:", ""]
-    for name, peer in peers.items():
-        lost = {
-            kind: [
-                probe.name
-                for probe in judged
-                if probe.category == kind and checks.get(name, {"outcomes": {}})["outcomes"].get(probe.name, "held") != "held"
-            ]
-            for kind in CATEGORIES
-        }
-        said = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in lost.items() if names)
-        if name in checks and not checks[name]["reason"]:
-            lines.append(f"- {peer['label']}: {said or 'nothing'}.")
+    for name, own in checks.items():
+        if not own["reason"]:
+            lost = [probe for probe in judged if own["outcomes"].get(probe.name, "held") != "held"]
+            kinds = {kind: [probe.name for probe in lost if probe.category == kind] for kind in CATEGORIES}
+            said = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
+            lines.append(f"- {peers[name]['label']}: {said or 'nothing'}.")
     return [*lines, ""]
 
 
@@ -301,19 +322,8 @@ def _compatibility(results: Results) -> list[str]:
     return [*lines, ""]
 
 
-def _method(results: Results) -> list[str]:
-    return [
-        "- Each peer runs in its own interpreter, behind one class in `benchmarks/peers/adapters/`; versions are pinned in "
-        "`benchmarks/peers/versions.toml`. Each is used as its documentation says, and told limits where it takes some.",
-        "- bubblewrap, sandlock and sandbox-runtime wall in a command; the command is the plain worker of the baseline row. What its results and its "
-        "output lose is the worker's.",
-        f"- Those in process have {IN_PROCESS}: their figures say what walls cost, not what walls are worth. Their batch is a Python function of "
-        "the host with a thread for each prompt; rlms asks its own handler, 16 at a time, DSPy as `dspy.RLM` does, 8 at a time.",
-        "- A pool is monty's own and ours; the others have none. `start` begins with the host's process: it imports the library, opens a session and "
-        "runs a cell. The other rows leave out what a process pays once.",
-        "- DSPy's program for Deno imports one function from deno.land; it is replaced by the same function in a file, as no package registry has it.",
-        "- The figures are in [results/results.json](results/results.json), each sample of them.",
-    ]
+def _method() -> list[str]:
+    return [f"- {flat(paragraph)}." for paragraph in _DONE.strip().split("\n\n")]
 
 
 def flat(reason: str) -> str:
@@ -363,10 +373,11 @@ def bars(title: str, values: Mapping[str, float], ours: str, *, logarithmic: boo
     least, most = (min(positive), max(positive)) if positive else (1.0, 1.0)
     floor = 10 ** math.floor(math.log10(least)) / 2
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img" '
-        f'aria-label="{escape(title)}" font-family="system-ui, sans-serif" font-size="13">',
-        "<style>text{fill:#24292f}.o{fill:#1a7f37}.p{fill:#8c959f}"
-        "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.o{fill:#3fb950}.p{fill:#6e7681}}</style>",
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
+            f'height="{height}" role="img" aria-label="{escape(title)}" font-family="system-ui, sans-serif" font-size="13">'
+        ),
+        f"<style>{_STYLE}</style>",
         f'<text x="8" y="20" font-weight="600">{escape(title)}{" (logarithmic)" if logarithmic else ""}</text>',
     ]
     for number, (label, value) in enumerate(ordered):

@@ -1,51 +1,29 @@
-"""The snippets of the compatibility row: ordinary Python as models write it, and what it prints."""
+"""The snippets of the compatibility row: ordinary Python as models write it, and what it prints (snippets.txt)."""
 
 from __future__ import annotations
 
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
-#: Name, cells in one session, and what the last of them prints.
-SNIPPETS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
-    ("arithmetic", ("print(7 // 2, 7 % 3, 2 ** 10, -7 // 2)",), "3 1 1024 -4"),
-    ("state", ("total = 41", "total += 1\nprint(total)"), "42"),
-    ("private-state", ("_seen = 1", "print(_seen)"), "1"),
-    ("comprehension", ("print([i * i for i in range(5) if i % 2], {i: str(i) for i in (1, 2)})",), "[1, 9] {1: '1', 2: '2'}"),
-    ("f-string", ("name, size = 'a', 3.14159\nprint(f'{name!r:>5} {size:.2f} {size=:.1f}')",), "  'a' 3.14 size=3.1"),
-    ("str-format", ("print('{:>4}|{key}'.format(5, key='v'))",), "   5|v"),
-    ("percent", ("print('%05.1f %s' % (3.14159, [1]))",), "003.1 [1]"),
-    ("slices", ("x = list(range(10))\nx[2:4] = ['a']\nprint(x[::-3], x[1:4])",), "[9, 6, 'a'] [1, 'a', 4]"),
-    ("unpacking", ("first, *rest, last = range(5)\nprint(first, rest, last)",), "0 [1, 2, 3] 4"),
-    ("walrus", ("if (n := len('abcd')) > 3:\n    print(n)",), "4"),
-    ("lambda-sort", ("print(sorted(['bb', 'a', 'ccc'], key=lambda w: (-len(w), w)))",), "['ccc', 'bb', 'a']"),
-    ("closure", ("def counter():\n    n = 0\n    def up():\n        nonlocal n\n        n += 1\n        return n\n    return up\nup = counter()\nup()\nprint(up())",), "2"),
-    ("keyword-only", ("def f(a, /, b, *args, c=3, **rest):\n    return a, b, args, c, rest\nprint(f(1, 2, 4, c=5, d=6))",), "(1, 2, (4,), 5, {'d': 6})"),
-    ("decorator", ("import functools\ndef twice(f):\n    @functools.wraps(f)\n    def inner(*a):\n        return f(f(*a))\n    return inner\n@twice\ndef inc(x):\n    return x + 1\nprint(inc(1), inc.__name__)",), "3 inc"),
-    ("generator", ("def squares(n):\n    for i in range(n):\n        yield i * i\nprint(sum(squares(5)), list(squares(3)))",), "30 [0, 1, 4]"),
-    ("class", ("class Stack:\n    def __init__(self):\n        self.items = []\n    def push(self, x):\n        self.items.append(x)\n        return self\n    def __len__(self):\n        return len(self.items)\nprint(len(Stack().push(1).push(2)))",), "2"),
-    ("inheritance", ("class A:\n    def hi(self):\n        return 'A'\nclass B(A):\n    def hi(self):\n        return super().hi() + 'B'\nprint(B().hi(), isinstance(B(), A))",), "AB True"),
-    ("property", ("class T:\n    def __init__(self, c):\n        self._c = c\n    @property\n    def f(self):\n        return self._c * 9 / 5 + 32\nprint(T(100).f)",), "212.0"),
-    ("dataclass", ("from dataclasses import dataclass, field\n@dataclass\nclass P:\n    x: int\n    tags: list = field(default_factory=list)\nprint(P(1, ['a']), P(1) == P(1))",), "P(x=1, tags=['a']) True"),
-    ("enum", ("from enum import Enum\nclass C(Enum):\n    RED = 1\n    BLUE = 2\nprint([c.name for c in C], C(2))",), "['RED', 'BLUE'] C.BLUE"),
-    ("try-finally", ("out = []\ntry:\n    1 / 0\nexcept ZeroDivisionError as e:\n    out.append(str(e))\nelse:\n    out.append('else')\nfinally:\n    out.append('end')\nprint(out)",), "['division by zero', 'end']"),
-    ("custom-exception", ("class Bad(ValueError):\n    pass\ntry:\n    raise Bad('no') from KeyError('k')\nexcept ValueError as e:\n    print(type(e).__name__, e, repr(e.__cause__))",), "Bad no KeyError('k')"),
-    ("match", ("def kind(v):\n    match v:\n        case {'type': t, **rest}:\n            return t, rest\n        case [a, *_]:\n            return a\n        case int() | float():\n            return 'number'\nprint(kind({'type': 'x', 'y': 1}), kind([5, 6]), kind(2))",), "('x', {'y': 1}) 5 number"),
-    ("with", ("import io\nwith io.StringIO() as buffer:\n    buffer.write('text')\n    print(buffer.getvalue())",), "text"),
-    ("nested-data", ("d = {}\nfor w in 'a b a'.split():\n    d[w] = d.get(w, 0) + 1\nd['a'] += 5\ndel d['b']\nprint(d)",), "{'a': 7}"),
-    ("global", ("count = 0\ndef up():\n    global count\n    count += 1\nup()\nup()\nprint(count)",), "2"),
-    ("re", ("import re\nprint(re.findall(r'(\\w+)@(\\w+)\\.com', 'a@b.com, c@d.com'), re.sub(r'\\d+', lambda m: str(int(m[0]) * 2), 'x5'))",), "[('a', 'b'), ('c', 'd')] x10"),
-    ("json", ("import json\nprint(json.dumps(json.loads('{\"b\": [1, null], \"a\": 2.5}'), sort_keys=True))",), '{"a": 2.5, "b": [1, null]}'),
-    ("collections", ("from collections import Counter, defaultdict\nd = defaultdict(list)\nd['k'].append(1)\nprint(Counter('banana').most_common(2), dict(d))",), "[('a', 3), ('n', 2)] {'k': [1]}"),
-    ("itertools", ("from itertools import chain, groupby, combinations\nprint(list(chain([1], [2])), [(k, len(list(g))) for k, g in groupby('aab')], len(list(combinations(range(5), 2))))",), "[1, 2] [('a', 2), ('b', 1)] 10"),
-    ("math-statistics", ("import math, statistics\nprint(math.isclose(math.sqrt(2) ** 2, 2), statistics.mean([1, 2, 6]), statistics.median([3, 1, 2]))",), "True 3 2"),
-    ("datetime", ("from datetime import datetime, timedelta\nprint((datetime(2024, 2, 28) + timedelta(days=2)).strftime('%Y-%m-%d'))",), "2024-03-01"),
-    ("csv", ("import csv, io\nrows = list(csv.DictReader(io.StringIO('a,b\\n1,\"x,y\"\\n')))\nprint(rows)",), "[{'a': '1', 'b': 'x,y'}]"),
-    ("hashlib", ("import hashlib\nprint(hashlib.sha256(b'abc').hexdigest()[:8])",), "ba7816bf"),
-    ("textwrap", ("import textwrap\nprint(textwrap.fill('the quick brown fox', 10))",), "the quick\nbrown fox"),
-    ("heapq-bisect", ("import heapq, bisect\nh = [5, 1, 4]\nheapq.heapify(h)\nprint(heapq.heappop(h), heapq.nlargest(2, h), bisect.bisect([1, 3, 5], 3))",), "1 [5, 4] 2"),
-    ("difflib", ("import difflib\nprint(round(difflib.SequenceMatcher(None, 'abcd', 'abxd').ratio(), 2))",), "0.75"),
-    ("lru-cache", ("from functools import lru_cache\n@lru_cache(maxsize=None)\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(50))",), "12586269025"),
-    ("bytes", ("data = 'häß'.encode('utf-8')\nprint(data, data.decode('utf-8').upper(), b'\\xe9'.decode('latin-1'))",), "b'h\\xc3\\xa4\\xc3\\x9f' HÄSS é"),
-    ("decimal", ("from decimal import Decimal\nprint(Decimal('0.1') + Decimal('0.2'))",), "0.3"),
-    ("print-options", ("print(1, 2, sep='-', end='!\\n')",), "1-2!"),
-    ("threads", ("from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(4) as pool:\n    print(list(pool.map(lambda x: x * 2, range(4))))",), "[0, 2, 4, 6]"),
-)  # fmt: skip
+FILE: Final = Path(__file__).with_name("snippets.txt")
+
+
+class Snippet(NamedTuple):
+    """Cells that run one after the other in one session, and what the last of them prints."""
+
+    name: str
+    cells: tuple[str, ...]
+    prints: str
+
+
+def parsed(text: str) -> tuple[Snippet, ...]:
+    """The snippets of a file: `== NAME`, cells with `-- next cell` between them, `-- prints` and the text."""
+    found = []
+    for part in f"\n{text}".split("\n== ")[1:]:
+        name, _, rest = part.partition("\n")
+        code, _, prints = rest.partition("\n-- prints\n")
+        found.append(Snippet(name, tuple(code.split("\n-- next cell\n")), prints.strip("\n")))
+    return tuple(found)
+
+
+SNIPPETS: Final = parsed(FILE.read_text(encoding="utf-8"))

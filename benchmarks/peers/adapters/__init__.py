@@ -1,1 +1,1 @@
-"""One file for each peer, with a class `Adapter`. Each runs in its peer's own interpreter: see benchmarks/peers/peer.py."""
+"""One file for each peer, with a class `Adapter` (peer.py). Each runs in its peer's own interpreter."""

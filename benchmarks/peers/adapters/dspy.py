@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
