@@ -13,9 +13,9 @@ from typing import Any
 
 from benchmarks.peers import driver, report
 from benchmarks.peers.build import CannotBuild, Place, Recipe, build, folder, here, recipes
-from benchmarks.peers.probes import CATEGORIES, PROBES
+from benchmarks.peers.probes import PROBES
 
-SMOKE_SNIPPETS = 4
+SMOKE_PROBES, SMOKE_SNIPPETS = ("open", "memory-text", "write-result"), 4
 
 _EPILOG = """\
 Progress goes to standard error. Ctrl-C ends every process and leaves no environment half made.
@@ -57,7 +57,7 @@ def measure(chosen: Mapping[str, Recipe], rows: Sequence[str], rounds: int | Non
             if (row := driver.ROWS.get(name)) is not None:
                 results["rows"][name] = driver.as_plain(turns.row(row, 1 if smoke else rounds or row.rounds))
     if "containment" in rows:
-        probes = [next(each for each in PROBES if each.category == kind) for kind in CATEGORIES] if smoke else PROBES
+        probes = [each for each in PROBES if each.name in SMOKE_PROBES] if smoke else PROBES
         checked, results["idle"] = driver.contain(places, Place(Path(sys.executable)), say, probes)
         results["checks"]["containment"] = driver.as_plain(checked)
     if "compatibility" in rows:

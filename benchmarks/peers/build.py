@@ -68,11 +68,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a peer runs: its interpreter, the variables that it needs, and the folder to show it in an arena."""
+    """Where a peer runs: its interpreter, the variables that it needs, and the folders to show it in an arena."""
 
     python: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    folder: Path | None = None
+    folders: tuple[Path, ...] = ()
 
 
 def recipes(path: Path = VERSIONS) -> dict[str, Recipe]:
@@ -166,7 +166,9 @@ def _place(recipe: Recipe, whole: Path) -> Place:
         environment["DENO_DIR"] = str(whole / "deno")
     if recipe.npm:
         environment["SRT_PACKAGE"] = str(whole / "node_modules" / recipe.npm[0].rpartition("@")[0])
-    return Place(whole / "bin" / "python", environment, whole)
+    program = shutil.which(recipe.needs, path=environment["PATH"]) if recipe.needs else None
+    folders = (whole, *([Path(program).resolve().parents[1]] if program else []))
+    return Place(whole / "bin" / "python", environment, folders)
 
 
 def _path(whole: Path) -> str:

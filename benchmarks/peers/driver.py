@@ -14,8 +14,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +37,8 @@ START_SECONDS: Final = 60.0
 OPEN_SECONDS: Final = 40.0
 ANSWER_SECONDS: Final = 180.0
 """How long a host may take to load its peer, to open a session, and for one turn."""
+REST_SECONDS: Final = 30.0
+"""The same for closing what is kept between turns."""
 GENEROUS: Final = Limits(120.0, 4 << 30, 64 << 20, 64)
 """What is told to peers that are measured."""
 TIGHT: Final = Limits(3.0, 256 << 20, 1 << 20, 32)
@@ -100,9 +104,18 @@ class Link:
         self._end = end
         self._kept = bytearray()
         self._number = 0
+        self.broken = False
 
     def ask(self, op: str, seconds: float, **more: Any) -> dict[str, Any]:
-        """The answer to a request. Raises Gone."""
+        """The answer to a request. Raises Gone, after which it is `broken`."""
+        broken, self.broken = self.broken, True
+        if broken:
+            raise Gone("its host process had failed before")
+        answer = self._asked(op, seconds, more)
+        self.broken = False
+        return answer
+
+    def _asked(self, op: str, seconds: float, more: dict[str, Any]) -> dict[str, Any]:
         self._number += 1
         deadline = time.monotonic() + seconds
         try:
@@ -161,14 +174,12 @@ class Hosted:
 
     def close(self) -> None:
         """End the process and what it started. Idempotent."""
-        with contextlib.suppress(Gone):
-            if self._process.poll() is None:
-                self.link.ask("rest", 10.0)
+        if not self.link.broken:
+            with contextlib.suppress(Gone):
+                self.link.ask("rest", REST_SECONDS)
         self.link.close()
-        try:
-            self._process.wait(2)
-        except subprocess.TimeoutExpired:
-            pass
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0 if self.link.broken else 2)
         for each in descendants(self._process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
@@ -220,7 +231,7 @@ class Turns:
         for name in found:
             if name in self._hosts:
                 try:
-                    self._hosts[name].link.ask("rest", 30.0)
+                    self._hosts[name].link.ask("rest", REST_SECONDS)
                 except Gone:
                     self._drop(name)
         return found
@@ -332,7 +343,7 @@ class Ground:
 
     def rest(self) -> None:
         """Close the sessions. Raises Gone."""
-        self.link.ask("rest", OPEN_SECONDS)
+        self.link.ask("rest", REST_SECONDS)
 
     def won(self, probe: Probe, said: Sequence[dict[str, Any]], gone: Gone | None) -> str:
         """How the probe has won: a key of WAYS, or "" if it has not."""
@@ -377,9 +388,9 @@ class Ground:
 
 
 def shares(place: Place) -> tuple[Share, ...]:
-    """What an arena has to show of the host: this folder, the peer's environment, and node if it needs it."""
-    found = {str(ROOT / "benchmarks"), str(ROOT / "rlm_secure"), *([str(place.folder)] if place.folder else [])}
-    return tuple(Share(os.path.realpath(path)) for path in sorted(found))
+    """What an arena has to show that it would hide: the benchmarks, and what the peer is made of."""
+    found = Arena().hides([str(ROOT / "benchmarks"), *map(str, place.folders)])
+    return tuple(Share(path) for path in sorted(set(found)))
 
 
 class Judge:
@@ -396,11 +407,13 @@ class Judge:
     def outcome(self, probe: Probe) -> str:
         """What became of one probe: one of probes.OUTCOMES. Raises Gone if it could not be tried."""
         if self._ground is not None and WAYS[probe.way] != "spoofed":
-            try:
-                if self._tried(probe) == "held":
-                    return "held"
-            except Gone:
-                pass
+            with contextlib.suppress(Gone):
+                found = self._tried(probe)
+                if found == "held":
+                    return found
+                if found == "hung":  # the session has worked just before
+                    self.close()
+                    return found
         self.close()
         try:
             found = self._tried(probe)
@@ -443,29 +456,45 @@ class Judge:
 def contain(
     places: Mapping[str, Place], control: Place, say: Say, probes: Sequence[Probe] = PROBES
 ) -> tuple[dict[str, Checked], list[str]]:
-    """The outcomes of all probes for each peer, and the names of those that won no control and were not judged."""
-    found = {name: Checked() for name in places}
-    idle: list[str] = []
-    judges = {name: Judge(name, place) for name, place in places.items()}
-    try:
-        for number, probe in enumerate(probes):
-            say(f"containment: {probe.name}, {number + 1} of {len(probes)}")
-            try:
-                if not controlled(control, probe):
-                    idle.append(probe.name)
-                    continue
-            except (Gone, ArenaRefused) as error:
-                return {name: Checked(reason=f"the control could not be run: {error}") for name in places}, []
-            for name, own in found.items():
-                if not own.reason:
-                    try:
-                        own.outcomes[probe.name] = judges[name].outcome(probe)
-                    except Gone as error:
-                        own.reason = str(error)
-    finally:
-        for judge in judges.values():
+    """The outcomes of all probes for each peer, and the names of those that won no control and were not judged.
+
+    As many peers at a time as there are processors: nothing is timed here but what exceeds a limit by seconds.
+    """
+    stopping = threading.Event()
+
+    def control_of(probe: Probe) -> bool:
+        if stopping.is_set():
+            raise Gone("stopped")
+        say(f"containment: control of {probe.name}")
+        return controlled(control, probe)
+
+    def outcomes_of(name: str, judged: Sequence[Probe]) -> Checked:
+        own, judge = Checked(), Judge(name, places[name])
+        try:
+            for number, probe in enumerate(judged):
+                if stopping.is_set():
+                    raise Gone("stopped")
+                say(f"containment: {name}, {probe.name}, {number + 1} of {len(judged)}")
+                own.outcomes[probe.name] = judge.outcome(probe)
+        except Gone as error:
+            own.reason = str(error)
+        finally:
             judge.close()
-    return found, idle
+        return own
+
+    # An arena lives no longer than the thread that made it: a peer has one thread for all of its probes.
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        try:
+            wins = list(pool.map(control_of, probes))
+            judged = [probe for probe, won in zip(probes, wins, strict=True) if won]
+            found = dict(zip(places, pool.map(lambda name: outcomes_of(name, judged), places), strict=True))
+        except (Gone, ArenaRefused) as error:
+            stopping.set()
+            return {name: Checked(reason=f"the control could not be run: {error}") for name in places}, []
+        except BaseException:  # Ctrl-C: each thread ends after its probe
+            stopping.set()
+            raise
+    return found, [probe.name for probe in probes if probe not in judged]
 
 
 def controlled(place: Place, probe: Probe) -> bool:
@@ -503,7 +532,7 @@ def compatible(places: Mapping[str, Place], say: Say, snippets: Sequence[Any] = 
                         raise Gone(f"no session opens: {opened['failed']}")
                     said = [host.link.ask("run", 30.0, name=str(number), code=cell) for cell in cells]
                     own.outcomes[snippet] = "runs" if fits(said, wanted) else "fails"
-                    host.link.ask("rest", OPEN_SECONDS)
+                    host.link.ask("rest", REST_SECONDS)
                 except Gone as gone:
                     if not own.outcomes:
                         raise

@@ -40,6 +40,8 @@ CONTEXT = "lorem ipsum\n" * (100_000_000 // 12)
 SIZE = "n = len(context)"
 #: How long one turn repeats what is short, in seconds, and how often at most.
 TURN_SECONDS, TURN_MOST = 0.3, 400
+#: After how long no further session is opened to be weighed.
+MEMORY_SECONDS = 5.0
 #: What is kept of each end of what a cell printed, in characters.
 SHOWN = 4_000
 _PR_SET_CHILD_SUBREAPER = 36
@@ -131,15 +133,15 @@ class Host:
 
     def do_memory(self, _: dict[str, Any]) -> dict[str, Any]:
         """What one more session adds to the proportional set size of this process and all below it, in bytes."""
-        count, sessions = 4, []
+        sessions: list[Session] = []
         first = self.peer.open()
         ran(first, CELL)
         try:
-            before = memory()
-            for _each in range(count):
+            before, began = memory(), time.monotonic()
+            while not sessions or (len(sessions) < 4 and time.monotonic() - began < MEMORY_SECONDS):
                 sessions.append(self.peer.open())
                 ran(sessions[-1], CELL)
-            return {"samples": [max(memory() - before, 0) / count], "cpu": None}
+            return {"samples": [max(memory() - before, 0) / len(sessions)], "cpu": None}
         finally:
             for session in (first, *sessions):
                 session.close()

@@ -49,11 +49,8 @@ DSPy's program for Deno imports one function from deno.land; it is replaced by t
 
 The figures are in [results/results.json](results/results.json), each sample of them.
 """
-#: Grey that can be read on white and on black, for viewers that do not say which the page is.
-_STYLE: Final = (
-    "text{fill:#6e7781}.o{fill:#1f883d}.p{fill:#8c959f}"
-    "@media(prefers-color-scheme:dark){text{fill:#9198a1}.o{fill:#3fb950}.p{fill:#656c76}}"
-)
+#: Colours that can be read on a white and on a dark page: a picture does not learn which one it is on.
+_STYLE: Final = "text{fill:#757d87}.o{fill:#2da44e}.p{fill:#8c959f}"
 _WIDTH, _BAR, _GAP, _LEFT, _RIGHT = 760, 18, 8, 290, 110
 
 Results = dict[str, Any]
@@ -269,8 +266,8 @@ def _containment(results: Results) -> list[str]:
             judged only if plain Python in the same place loses to it{_idle(results)}. *Escaped*: a secret, file,
             listener, process or the host itself was reached. *Hung*: no answer {GRACE_SECONDS:.0f} s after the limit of
             {TIGHT.seconds:.0f} s. *Unlimited*: more memory than {TIGHT.memory_bytes >> 20} MB, or output, processes,
-            threads or disk without end, where a limit was told if there is one to tell. *Spoofed*: the host believed a result
-            that was not one. What escapes through a limit, as a host that dies, counts as escaped"""
+            threads or disk without end, where a limit was told if there is one to tell. *Spoofed*: the host believed a
+            result that was not one. What escapes through a limit, as a host that dies, counts as escaped"""
         ) + ".",
         "",
         "| peer | " + " | ".join(OUTCOMES) + " |",
@@ -375,7 +372,8 @@ def bars(title: str, values: Mapping[str, float], ours: str, *, logarithmic: boo
     parts = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
-            f'height="{height}" role="img" aria-label="{escape(title)}" font-family="system-ui, sans-serif" font-size="13">'
+            f'height="{height}" role="img" aria-label="{escape(title)}" font-family="system-ui, sans-serif" '
+            'font-size="13">'
         ),
         f"<style>{_STYLE}</style>",
         f'<text x="8" y="20" font-weight="600">{escape(title)}{" (logarithmic)" if logarithmic else ""}</text>',

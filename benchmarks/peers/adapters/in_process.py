@@ -22,7 +22,7 @@ class Names(Session):
         printed, error = io.StringIO(), None
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             try:
-                exec(compile(code, "<cell>", "exec"), self._names)
+                exec(compile(code, "<cell>", "exec", dont_inherit=True), self._names)
             except Exception as raised:  # as a naive host: a SystemExit ends it
                 error = told(raised)
         return Said(printed.getvalue(), error)
