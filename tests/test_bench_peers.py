@@ -7,6 +7,8 @@ import contextlib
 import io
 import json
 import os
+import platform
+import signal
 import sys
 import time
 import xml.etree.ElementTree
@@ -22,6 +24,7 @@ from benchmarks.peers.build import CannotBuild, Place, Recipe
 from benchmarks.peers.driver import ROWS, Checked, Measured
 
 HERE = Place(Path(sys.executable))
+CPYTHON = {"CPython": platform.python_version()}
 #: A host process that fails as its name says, after it has been loaded.
 FAKE = """
 import json, socket, sys, time
@@ -216,6 +219,20 @@ def test_wrong_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no 'nobody' among the peers: rlm_secure, " in capsys.readouterr().err
     assert program.main(["--rows", "colt"]) == 2
     assert program.main(["--rounds", "0"]) == 2
+
+
+def test_what_is_stopped_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(self: driver.Turns, row: driver.Row, rounds: int) -> dict[str, Measured]:
+        assert (row.name, rounds, self._host("worker").link.ask("versions", 60.0)["versions"]) == ("warm", 7, CPYTHON)
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("a signal ends it")
+
+    monkeypatch.setattr(driver.Turns, "row", stopped)
+    before = set(driver.descendants(os.getpid()))
+    asked = ["--peers", "worker", "--rows", "warm", "--rounds", "7", "--output", str(tmp_path / "none")]
+    assert program.main(asked) == 130
+    assert not (tmp_path / "none").exists()
+    assert set(driver.descendants(os.getpid())) <= before
 
 
 @pytest.mark.slow

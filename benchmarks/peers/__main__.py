@@ -21,7 +21,7 @@ _EPILOG = """\
 Progress goes to standard error. Ctrl-C ends every process and leaves no environment half made.
 Environments are kept in $PEERS, or ~/.cache/rlm-secure-peers; remove that folder to make them anew.
 PEERS_DEBUG=1 shows what the host processes write to standard error.
-Exits 0 when the page was written, 1 when ours has a row without figures, 2 for wrong words.
+Exits 0 when the page was written, 1 when ours has a row without figures, 2 for wrong words, 130 when it was stopped.
 """
 
 
@@ -34,12 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.render:
         print(report.write(report.read(chosen.output), chosen.output))
         return 0
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    before = signal.signal(signal.SIGTERM, _as_interrupt)
     try:
         results = measure({name: known[name] for name in chosen.peers}, chosen.rows, chosen.rounds, smoke=chosen.smoke)
     except KeyboardInterrupt:
         say("stopped; nothing was written")
         return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
     print(report.write(results, chosen.output))
     return 0 if _complete(results) else 1
 

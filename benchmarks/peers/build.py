@@ -167,8 +167,8 @@ def _place(recipe: Recipe, whole: Path) -> Place:
     if recipe.npm:
         environment["SRT_PACKAGE"] = str(whole / "node_modules" / recipe.npm[0].rpartition("@")[0])
     program = shutil.which(recipe.needs, path=environment["PATH"]) if recipe.needs else None
-    folders = (whole, *([Path(program).resolve().parents[1]] if program else []))
-    return Place(whole / "bin" / "python", environment, folders)
+    outside = [] if program is None or Path(program).is_relative_to(whole) else [Path(program).resolve().parents[1]]
+    return Place(whole / "bin" / "python", environment, (whole, *outside))
 
 
 def _path(whole: Path) -> str:

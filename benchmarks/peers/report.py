@@ -51,7 +51,7 @@ The figures are in [results/results.json](results/results.json), each sample of 
 """
 #: Colours that can be read on a white and on a dark page: a picture does not learn which one it is on.
 _STYLE: Final = "text{fill:#757d87}.o{fill:#2da44e}.p{fill:#8c959f}"
-_WIDTH, _BAR, _GAP, _LEFT, _RIGHT = 760, 18, 8, 290, 110
+_WIDTH, _BAR, _GAP, _LEFT, _RIGHT = 800, 18, 8, 320, 110
 
 Results = dict[str, Any]
 
