@@ -18,7 +18,8 @@ from benchmarks.peers.probes import PROBES
 SMOKE_PROBES, SMOKE_SNIPPETS = ("open", "memory-text", "write-result"), 4
 
 _EPILOG = """\
-Progress goes to standard error. Ctrl-C ends every process and leaves no environment half made.
+All of it takes about half an hour on an idle machine. Progress goes to standard error. Ctrl-C ends every process and
+leaves no environment half made.
 Environments are kept in $PEERS, or ~/.cache/rlm-secure-peers; remove that folder to make them anew.
 PEERS_DEBUG=1 shows what the host processes write to standard error.
 Exits 0 when the page was written, 1 when ours has a row without figures, 2 for wrong words, 130 when it was stopped.

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_monty import AsyncMonty, CollectString, MontyError
 
-from benchmarks.peers.peer import MODEL_SECONDS, PROMPTS, Model, Open, Peer, Said, Session, told
+from benchmarks.peers.peer import MODEL_SECONDS, PROMPTS, Limits, Model, Open, Peer, Said, Session, told
 
 
 class Adapter(Peer):
@@ -19,11 +19,23 @@ class Adapter(Peer):
     def open(self, model: Model | None = None) -> Session:
         return Monty(self, AsyncMonty(max_processes=1), model)
 
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(limits)
+        self._shared: tuple[AsyncMonty, asyncio.Runner] | None = None
+
     def pool(self) -> Open:
-        runner = asyncio.Runner()
-        pool = AsyncMonty(min_processes=4)
-        runner.run(entered(pool))
+        if self._shared is None:
+            self._shared = AsyncMonty(min_processes=4, max_processes=8), asyncio.Runner()
+            self._shared[1].run(entered(self._shared[0]))
+        pool, runner = self._shared
         return lambda: Monty(self, pool, None, runner)
+
+    def close(self) -> None:
+        if self._shared is not None:
+            pool, runner = self._shared
+            self._shared = None
+            runner.run(left(pool))
+            runner.close()
 
 
 class Monty(Session):
