@@ -264,8 +264,8 @@ class Turns:
             own.reason = str(reason)[:300]
             return
         try:
-            own.samples += [float(each) for each in answer["samples"]]
-            own.cpu += [] if answer.get("cpu") is None else [float(answer["cpu"])]
+            own.samples += [float(f"{each:.5g}") for each in answer["samples"]]
+            own.cpu += [] if answer.get("cpu") is None else [float(f"{answer['cpu']:.5g}")]
         except (KeyError, TypeError, ValueError):
             raise Gone("its host process answered what cannot be read") from None
 

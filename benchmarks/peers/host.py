@@ -39,7 +39,7 @@ HELD = "\n".join(
 CONTEXT = "lorem ipsum\n" * (100_000_000 // 12)
 SIZE = "n = len(context)"
 #: How long one turn repeats what is short, in seconds, and how often at most.
-TURN_SECONDS, TURN_MOST = 0.3, 400
+TURN_SECONDS, TURN_MOST = 0.3, 40
 #: After how long no further session is opened to be weighed.
 MEMORY_SECONDS = 5.0
 #: What is kept of each end of what a cell printed, in characters.

@@ -78,7 +78,7 @@ def write(results: Results, into: Path) -> Path:
     """Write `into`/RESULTS.md, `into`/results/results.json and the plots. Returns the path of the page."""
     folder = into / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (folder / "results.json").write_text(json.dumps(results) + "\n", encoding="utf-8")
     for name, picture in plots(results).items():
         (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
     page = into / PAGE.name
