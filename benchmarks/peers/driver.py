@@ -41,9 +41,9 @@ REST_SECONDS: Final = 30.0
 """The same for closing what is kept between turns."""
 GENEROUS: Final = Limits(120.0, 4 << 30, 64 << 20, 64)
 """What is told to peers that are measured."""
-TIGHT: Final = Limits(3.0, 256 << 20, 1 << 20, 32)
+TIGHT: Final = Limits(5.0, 256 << 20, 1 << 20, 32)
 """What is told to peers that are probed."""
-GRACE_SECONDS: Final = 5.0
+GRACE_SECONDS: Final = 4.0
 """How much longer than TIGHT says an answer may take before the peer counts as hung."""
 
 Say = Callable[[str], None]

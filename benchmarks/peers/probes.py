@@ -202,10 +202,10 @@ MEMORY: Final = (
     ),
 )  # fmt: skip
 LIMITS: Final = (
-    _probe("memory-text", "limits", "won", "x = 'a' * (600 * 2 ** 20)\nprint('WON', len(x))"),
+    _probe("memory-text", "limits", "won", "x = 'a' * (400 * 2 ** 20)\nprint('WON', len(x))"),
     _probe(
         "memory-list", "limits", "won",
-        "x = []\nfor i in range(600):\n    x.append('a' * (2 ** 20 + i))\nprint('WON', len(x))",
+        "x = []\nfor i in range(400):\n    x.append('a' * (2 ** 20 + i))\nprint('WON', len(x))",
     ),
     _probe("endless-loop", "limits", "late", "while True:\n    x = 1"),
     _probe(
@@ -216,7 +216,7 @@ LIMITS: Final = (
     _probe("power", "limits", "late", "x = 10 ** (10 ** 8)"),
     _probe("regex", "limits", "late", "import re\nre.match('(a+)+$', 'a' * 40 + 'b')"),
     _probe("endless-sum", "limits", "late", "x = sum(iter(int, 1))"),
-    _probe("output", "limits", "won", "for i in range(30):\n    print('a' * 2 ** 20)\nprint('WON')"),
+    _probe("output", "limits", "won", "for i in range(10):\n    print('a' * 2 ** 20)\nprint('WON')"),
     _probe(
         "processes", "limits", "won",
         "import subprocess\nall = [subprocess.Popen(['sleep', '2']) for _ in range(100)]\nprint('WON', len(all))",
