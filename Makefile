@@ -10,7 +10,7 @@ JOBS ?= 4
 FUZZ ?= all
 SECONDS_EACH ?= 60
 
-.PHONY: help demo quick test parts coverage fuzz lint bench live clean
+.PHONY: help demo quick test parts coverage fuzz lint bench bench-peers live clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
@@ -20,6 +20,7 @@ help:
 	@echo "make fuzz    the fuzzers, a minute each: FUZZ=lines for one alone, SECONDS_EACH=300, SEED=1 for the same inputs again"
 	@echo "make lint    lint, spelling, docstrings and types only"
 	@echo "make bench   the benchmarks, as ratios"
+	@echo "make bench-peers  ours beside other sandboxes, in turns; installs them in PEERS=folder, writes benchmarks/RESULTS.md"
 	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal or prime"
 	@echo "make clean   remove .venv and caches"
 
@@ -51,6 +52,11 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# The probes run in an arena, the rest as the caller. PEERS is ~/.cache/rlm-secure-peers by default; OPTIONS are those of
+# `.venv/bin/python -m benchmarks.peers --help`.
+bench-peers: $(READY)
+	$(if $(PEERS),PEERS="$(abspath $(PEERS))") $(BIN)/python -m benchmarks.peers $(OPTIONS)
 
 # Starts sandboxes that cost money. No test runs it; sandboxes/CLOUDS.md says what it looks at.
 live: $(READY)
