@@ -205,6 +205,14 @@ class ReplayedSession(Session):
             said = f"{none.error}; it did not begin, and the session's variables are as they were"
             return CellResult(stderr=f"{said}\n", error=none.error, seconds=time.monotonic() - wait.began)
 
+    @abstractmethod
+    def load_context(self, name: str, payload: Any, also: Mapping[str, Any] | None = None) -> None:
+        """As Session.load_context(); `also` holds further fields of the request."""
+
+    def open_context(self, name: str, payload: Any, values: Mapping[str, Any], alias: str | None = None) -> None:
+        """All in one request. See Session.open_context."""
+        self.load_context(name, payload, {"alias": alias, "values": dict(values)})
+
     def assign(self, name: str, value: Any) -> None:
         """Bind `name` to a small JSON value."""
         self._command(LogEntry({"op": "assign", "name": name, "value": value}))

@@ -276,7 +276,15 @@ class SessionWorker:
 
     def _context(self, request: dict[str, Any]) -> dict[str, Any]:
         value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
-        result = self._run(lambda: self._repl.assign(request["name"], value))
+
+        def bind() -> None:
+            self._repl.assign(request["name"], value)
+            if request.get("alias"):
+                self._repl.alias(request["alias"], request["name"])
+            for name, small in request.get("values", {}).items():
+                self._repl.assign(name, small)
+
+        result = self._run(bind)
         memory.release()  # the context that had this name before, unless something else still refers to it
         return result
 
