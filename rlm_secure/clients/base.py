@@ -371,6 +371,7 @@ class Foreign(Client):
         name = getattr(wrapped, "model_name", None)
         super().__init__(name if isinstance(name, str) else None)
         self.wrapped = wrapped
+        self._awaits = inspect.iscoroutinefunction(getattr(wrapped, "acompletion", None))
         self._seen = ModelUsageSummary(0, 0, 0)
         self._lock = threading.Lock()
 
@@ -385,7 +386,7 @@ class Foreign(Client):
         self._check_model(model)
         try:
             async with asyncio.timeout(timeout) as limit:
-                if inspect.iscoroutinefunction(getattr(self.wrapped, "acompletion", None)):
+                if self._awaits:
                     text = await self.wrapped.acompletion(prompt)
                 else:
                     text = await in_thread(lambda: self.wrapped.completion(prompt))
