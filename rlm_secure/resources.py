@@ -27,6 +27,7 @@ def sandboxes_dir() -> Path:
     return _folder("sandboxes")
 
 
+@cache
 def policy_names() -> tuple[str, ...]:
     """Names of the shipped policies, sorted. TEMPLATE.toml is a page to copy, not a policy."""
     return tuple(sorted(path.stem for path in policies_dir().glob("*.toml") if path.stem != "TEMPLATE"))

@@ -23,7 +23,7 @@ PACKAGE = Path(rlm_secure.__file__).parent
 #: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("types", "errors", "decision", "causes", "documents", "files", "guarantees", "inert", "interpreters", "plural")
-    + ("registry", "removal", "untrusted_json", "tagged", "turns", "values"),
+    + ("registry", "removal", "threads", "untrusted_json", "tagged", "turns", "values"),
     ("resources", "checks"),
     ("policy",),
     ("clients",),
@@ -332,7 +332,7 @@ def upward_guest_imports(path: str, source: str) -> list[str]:
 
 #: The modules of the loop, from bottom to top. Each imports from rows above its own in this list alone.
 RLM_LAYERS: tuple[tuple[str, ...], ...] = (
-    ("answers", "budget", "deltas", "parsing", "prompts", "slots"),
+    ("answers", "budget", "deltas", "loops", "parsing", "prompts", "slots"),
     ("compaction", "config", "tree"),
     ("assembly", "batch", "children", "handler"),
     ("completion",),

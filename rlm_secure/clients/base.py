@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import inspect
 import itertools
 import math
@@ -20,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
+from rlm_secure import threads
 from rlm_secure.causes import local_cause
 from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.failures import provider_error
@@ -369,6 +371,7 @@ class Foreign(Client):
         name = getattr(wrapped, "model_name", None)
         super().__init__(name if isinstance(name, str) else None)
         self.wrapped = wrapped
+        self._awaits = inspect.iscoroutinefunction(getattr(wrapped, "acompletion", None))
         self._seen = ModelUsageSummary(0, 0, 0)
         self._lock = threading.Lock()
 
@@ -383,7 +386,7 @@ class Foreign(Client):
         self._check_model(model)
         try:
             async with asyncio.timeout(timeout) as limit:
-                if inspect.iscoroutinefunction(getattr(self.wrapped, "acompletion", None)):
+                if self._awaits:
                     text = await self.wrapped.acompletion(prompt)
                 else:
                     text = await in_thread(lambda: self.wrapped.completion(prompt))
@@ -427,7 +430,7 @@ def adapt(client: Any) -> Client:
 
 
 async def in_thread(call: Callable[[], T]) -> T:
-    """Await `call()` on a daemon thread of its own, with this task's context variables.
+    """Await `call()` on a daemon thread that does nothing else meanwhile, with this task's context variables.
 
     Cancelling stops the wait, not the thread. Raises InThread for an exception that a future cannot hold.
     """
@@ -457,7 +460,7 @@ async def in_thread(call: Callable[[], T]) -> T:
         except RuntimeError:
             return  # the loop is closed: no task is waiting
 
-    threading.Thread(target=context.run, args=(work,), daemon=True, name="rlm-secure-call").start()
+    threads.start(functools.partial(context.run, work), "rlm-secure-call")
     return await future
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import math
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from rlm_secure.clients.failures import set_up_error
@@ -60,6 +62,42 @@ class PerLoop(Generic[T]):
             self._begin()
 
 
+#: Environment variables that the HTTP libraries read when they make TLS settings.
+_TLS_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
+#: Seconds after which TLS settings are made anew: the certificates on the disk may be others.
+_TLS_SECONDS: Final = 600
+
+_tls_lock = threading.Lock()
+_tls: dict[tuple[str | None, ...], tuple[float, Any]] = {}
+
+
+def verification(kind: type[Any]) -> Any:
+    """The TLS settings that `kind`, a client class of httpx or httpx2, has by default, for its argument `verify`.
+
+    All clients share them for ten minutes: making them reads every certificate, which takes longer than a call.
+    """
+    bases = (base.__module__.partition(".")[0] for base in kind.__mro__)
+    library = next(name for name in bases if name in ("httpx", "httpx2"))
+    key = (library, *map(os.environ.get, _TLS_VARIABLES))
+    with _tls_lock:
+        made, settings = _tls.get(key, (-math.inf, None))
+        if time.monotonic() - made > _TLS_SECONDS:
+            _tls.clear()
+            settings = importlib.import_module(library).create_ssl_context()
+            _tls[key] = time.monotonic(), settings
+        return settings
+
+
+def _forget() -> None:
+    # A thread of the parent may have held the lock; those of one process are not shared with another.
+    global _tls_lock
+    _tls_lock = threading.Lock()
+    _tls.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
 class Connections:
     """The clients of one SDK for one server. `package` is "openai" or one with the same structure."""
 
@@ -87,7 +125,8 @@ class Connections:
             client = self.settings.get("http_client")
             if client is None:
                 # A redirect would send prompts to a server that the user did not choose.
-                client = getattr(importlib.import_module(self._package), http)(follow_redirects=False)
+                kind_of_http = getattr(importlib.import_module(self._package), http)
+                client = kind_of_http(follow_redirects=False, verify=verification(kind_of_http))
             bind(client)
             # Only SDKClient retries: it knows the deadline of the call.
             return kind(max_retries=0, **{**self.settings, "http_client": client})

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call_usage
 from rlm_secure.clients.call import ModelCall
-from rlm_secure.clients.connections import PerLoop
+from rlm_secure.clients.connections import PerLoop, verification
 from rlm_secure.clients.failures import set_up_error
 from rlm_secure.clients.media import inline, text_of
 from rlm_secure.clients.tool_calls import ToolCall, ToolSpec, calls_in, checked_calls
@@ -113,10 +113,18 @@ class GeminiClient(SDKClient):
         """The SDK's options with our own HTTP clients: by default it uses aiohttp if that is installed."""
         library = _http_library(self._types().HttpOptions)
         # A redirect would send prompts, and the key, to a server that the user did not choose.
-        threads, loop = library.Client(follow_redirects=False), library.AsyncClient(follow_redirects=False)
+        tls = verification(library.Client)
+        threads = library.Client(follow_redirects=False, verify=tls)
+        loop = library.AsyncClient(follow_redirects=False, verify=tls)
         bind(threads)
         bind(loop)
-        return self._types().HttpOptions(base_url=self._base_url, httpx_client=threads, httpx_async_client=loop), loop
+        options = self._types().HttpOptions(
+            base_url=self._base_url,
+            httpx_client=threads,
+            httpx_async_client=loop,
+            async_client_args={"ssl": tls},  # of the SDK's websockets, which no call uses: else it makes its own
+        )
+        return options, loop
 
     def _request(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> dict[str, Any]:
         types = self._types()

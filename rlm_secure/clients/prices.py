@@ -70,19 +70,7 @@ class Prices:
 
     def of(self, model: str) -> Price | Reported | None:
         """The price of `model`; None if unknown."""
-        if model in self.given:
-            return self.given[model]
-        names = {model}
-        provider, slash, rest = model.partition("/")
-        table = _table()
-        for prefixes, models in table:
-            for name in (names | {rest}) if slash and provider in prefixes else names:
-                if name in models:
-                    return models[name]
-                base = SNAPSHOT.sub("", name)
-                if base != name and base in models:
-                    return models[base]
-        return None
+        return self.given[model] if model in self.given else _in_table(model)
 
 
 def taken() -> date:
@@ -103,6 +91,20 @@ def _given(name: str, value: Any) -> Price | Reported:
             '"reported" where the provider says what each call cost'
         )
     return Price(float(numbers[0]), float(numbers[1]))
+
+
+@functools.lru_cache(maxsize=256)
+def _in_table(model: str) -> Price | None:
+    names = {model}
+    provider, slash, rest = model.partition("/")
+    for prefixes, models in _table():
+        for name in (names | {rest}) if slash and provider in prefixes else names:
+            if name in models:
+                return models[name]
+            base = SNAPSHOT.sub("", name)
+            if base != name and base in models:
+                return models[base]
+    return None
 
 
 @functools.cache

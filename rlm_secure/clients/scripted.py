@@ -19,6 +19,7 @@ Tokens are counted as a quarter of the characters. A script of strings only can 
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -114,10 +115,16 @@ class ScriptedClient(Client):
         messages, name = as_messages(prompt), self.name_of(model)
         if self.delay:
             time.sleep(min(self.delay, self.seconds_of(timeout)))
-        plain = isinstance(prompt, str) or isinstance(prompt[-1].get("content"), list)
-        script, asked = (self.replies, prompt) if plain else (self.turns, messages)
+        script, asked = self._script(prompt, messages)
         line = script.line()
-        text = line(asked) if callable(line) else line
+        return self._completed(line(asked) if callable(line) else line, script, messages, name)
+
+    def _script(self, prompt: Prompt, messages: list[dict[str, Any]]) -> tuple[Script, Any]:
+        """The script that answers, and what a callable in it gets."""
+        plain = isinstance(prompt, str) or isinstance(prompt[-1].get("content"), list)
+        return (self.replies, prompt) if plain else (self.turns, messages)
+
+    def _completed(self, text: Any, script: Script, messages: list[dict[str, Any]], name: str) -> Completion:
         if not isinstance(text, str):
             raise ProviderError(f"a callable in `{script.name}` returned {type(text).__name__}, not text")
         usage = call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text))
@@ -134,5 +141,11 @@ class ScriptedClient(Client):
         return completion
 
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
-        """As complete(), in a thread: a callable may block."""
-        return await in_thread(lambda: self.complete(prompt, model=model, timeout=timeout))
+        """As complete(); a callable runs in a thread, as it may block."""
+        messages, name = as_messages(prompt), self.name_of(model)
+        if self.delay:
+            await asyncio.sleep(min(self.delay, self.seconds_of(timeout)))
+        script, asked = self._script(prompt, messages)
+        line = script.line()
+        text = await in_thread(lambda: line(asked)) if callable(line) else line
+        return self._completed(text, script, messages, name)

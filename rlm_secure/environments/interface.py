@@ -109,6 +109,17 @@ class Session(Owned, ABC):
     def load_context(self, name: str, payload: Any) -> None:
         """Bind `name` to a str, list or dict of any size, byte for byte."""
 
+    def open_context(self, name: str, payload: Any, values: Mapping[str, Any], alias: str | None = None) -> None:
+        """As load_context(); then bind `alias` to the same object, and names to small JSON `values`.
+
+        A session may do all of it in one request.
+        """
+        self.load_context(name, payload)
+        if alias is not None:
+            self.alias(alias, name)
+        for each, value in values.items():
+            self.assign(each, value)
+
     @abstractmethod
     def assign(self, name: str, value: Any) -> None:
         """Bind `name` to a small JSON value."""

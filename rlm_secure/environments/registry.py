@@ -36,7 +36,7 @@ def create_environment(name: EnvironmentType | str, /, **kwargs: Any) -> Environ
     it does not have."""
     kwargs = own_options(name, kwargs)
     kind = get_environment_class(name)
-    known = inspect.signature(kind).parameters
+    known = inspect.signature(kind).parameters if kwargs else {}
     for key in kwargs:
         if key not in known:
             offered = ", ".join(sorted(known)) or "none"

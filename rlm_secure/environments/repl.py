@@ -200,10 +200,8 @@ class REPL(Owned):
     def add_context(self, context_payload: Any, context_index: int | None = None) -> int:
         """Bind the payload as context_{index} (the next one by default); `context` stays context_0."""
         with self._contexts.taken(context_index) as index, self._walled() as session:
-            session.load_context(f"context_{index}", context_payload)
-            if index == 0:
-                session.alias("context", "context_0")
-        self.reset_answer()
+            alias = "context" if index == 0 else None
+            session.open_context(f"context_{index}", context_payload, {"answer": _fresh_answer()}, alias)
         return index
 
     def get_context_count(self) -> int:
@@ -213,7 +211,7 @@ class REPL(Owned):
     def reset_answer(self) -> None:
         """Bind a fresh `answer`: for a new context, or because the last one was not accepted."""
         with self._walled() as session:
-            session.assign("answer", {"content": "", "ready": False})
+            session.assign("answer", _fresh_answer())
 
     def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
         """Bind a deep copy of the messages as history_{index}; `history` is history_0 unless compaction uses it."""
@@ -590,6 +588,10 @@ class _Served:
         if call.kind == "tool":
             return self.toolbox.call(call.tool, call.args, call.kwargs)
         return self._repl.calls(call)
+
+
+def _fresh_answer() -> dict[str, Any]:
+    return {"content": "", "ready": False}
 
 
 def no_host(call: Call) -> Any:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable, code_findings, digest_of
 from rlm_secure.decision import Decided
-from rlm_secure.environments.context import Contents
+from rlm_secure.environments.context import Contents, flatten
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Deadline
 from rlm_secure.environments.interface import HostCalls, Session
 from rlm_secure.environments.replies import STOPPED, Answers, nobody, recorded, sendable
@@ -45,7 +45,7 @@ from rlm_secure.errors import (
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.tools.hostcall import HostCall, abandoned
-from rlm_secure.types import CodeFinding
+from rlm_secure.types import CodeFinding, encodable
 from rlm_secure.values import unavailable
 
 #: A JSON value of up to this many characters is sent in a frame.
@@ -210,6 +210,20 @@ class ReplayedSession(Session):
             return result
         finally:
             self._lock.release()
+
+    @abstractmethod
+    def load_context(self, name: str, payload: Any, also: Mapping[str, Any] | None = None) -> None:
+        """As Session.load_context(); `also` holds further fields of the request."""
+
+    def open_context(self, name: str, payload: Any, values: Mapping[str, Any], alias: str | None = None) -> None:
+        """All in one request, a short text as well. See Session.open_context."""
+        also = {"alias": alias, "values": dict(values)}
+        # Not with lone surrogates: JSON would join two of them.
+        if type(payload) is not str or len(payload) > _SMALL or encodable(payload) != payload:
+            self.load_context(name, payload, also)
+            return
+        flatten(payload, self._gate)  # raises Refused
+        self._command(LogEntry({"op": "assign", "name": name, "value": payload, **also}))
 
     def assign(self, name: str, value: Any) -> None:
         """Bind `name` to a small JSON value."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
 from rich.console import Console, Group
@@ -38,7 +39,6 @@ class VerbosePrinter:
     def __init__(self, enabled: bool = True, *, console: Console | None = None) -> None:
         self.enabled = enabled
         self.console = (console or Console(stderr=True)) if enabled else None
-        self._redactor = Redactor()
 
     def print_header(
         self,
@@ -56,8 +56,14 @@ class VerbosePrinter:
             facts["sub-calls"] = ", ".join(map(str, other_backends))
         self._panel("rlm_secure", self._facts(facts), "cyan")
 
+    @cached_property
+    def _redactor(self) -> Redactor:
+        return Redactor()
+
     def print_metadata(self, metadata: RLMMetadata) -> None:
         """Print how the run is configured, without its secrets."""
+        if not self.console:
+            return
         self._redactor.configuration(metadata.to_dict())  # learns what must not be shown later
         self.print_header(
             metadata.backend,

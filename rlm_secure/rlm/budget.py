@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from rlm_secure.clients.prices import Price
@@ -175,7 +175,7 @@ class Ledger:
             if bounded and over:
                 raise BudgetExceededError(spent.cost_usd, self.allowance.cost_usd, self._too_dear(cost))
             reservation = Reservation(self, tokens, cost)
-            self._spent = replace(spent, calls=spent.calls + 1)
+            self._spent = Spent(spent.calls + 1, spent.input_tokens, spent.output_tokens, spent.cost_usd)
             self._in_flight += 1
             self._held_tokens += reservation.tokens
             self._held_cost += reservation.cost_usd
@@ -199,11 +199,11 @@ class Ledger:
             self._held_tokens -= reservation.tokens
             self._held_cost = self._held_cost - reservation.cost_usd if self._in_flight else 0.0
             spent = self._spent
-            self._spent = replace(
-                spent,
-                input_tokens=spent.input_tokens + input_tokens,
-                output_tokens=spent.output_tokens + output_tokens,
-                cost_usd=spent.cost_usd + cost_usd,
+            self._spent = Spent(
+                spent.calls,
+                spent.input_tokens + input_tokens,
+                spent.output_tokens + output_tokens,
+                spent.cost_usd + cost_usd,
             )
 
     def refuse_unknown(self, error: PriceUnknownError) -> None:

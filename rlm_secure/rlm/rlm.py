@@ -48,6 +48,8 @@ _log = logging.getLogger("rlm_secure")
 #: Errors that end a run and carry its answer so far.
 ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)
 
+#: The attributes of RLM that configure a run.
+_CONFIGURED: Final = tuple(each.name for each in fields(RunConfig))
 #: Seconds between two attempts of close() to take the persistent session's lock from the completions that use it.
 _CLOSE_AGAIN: Final = 0.05
 _CLOSED: Final = "Execution cancelled: its RLM was closed"
@@ -314,11 +316,12 @@ class RLM(Generic[Parsed]):
         For batches and children: completion() makes a tree of its own. Raises what completion() raises.
         """
         prompt = documents.resolved(prompt, self.policy.limits.context_bytes)
-        gate = Gate(self.policy, self.config.models)
+        config = self.config
+        gate = Gate(self.policy, config.models)
         gate.depth(self.max_depth).require()
         leaf = self.depth >= self.max_depth
         tree.emit(
-            RunStarted(depth=self.depth, model=self.root_model, environment=None if leaf else self.environment_type)
+            RunStarted(depth=self.depth, model=config.root_model, environment=None if leaf else self.environment_type)
         )
         run: Run | None = None
         completion: RLMChatCompletion[Parsed] | None = None
@@ -326,9 +329,9 @@ class RLM(Generic[Parsed]):
             with ExitStack() as stack:
                 handler = self._handler(tree, gate, parent)
                 if leaf:
-                    completion = plain_answer(handler, self.root_model, prompt, root_prompt)
+                    completion = plain_answer(handler, config.root_model, prompt, root_prompt)
                 else:
-                    run = self._run(stack, tree, handler, prompt, root_prompt)
+                    run = self._run(config, stack, tree, handler, prompt, root_prompt)
                     completion = run.complete()
         except BaseException as error:
             partial = None if run is None else run.partial if completion is None else completion.response
@@ -348,12 +351,19 @@ class RLM(Generic[Parsed]):
         tree.emit(RunCompleted(depth=self.depth, completion=completion, error=None))
         return completion
 
-    def _run(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any, root_prompt: str | None) -> Run:
+    def _run(
+        self,
+        config: RunConfig,
+        stack: ExitStack,
+        tree: Tree,
+        handler: LMHandler,
+        prompt: Any,
+        root_prompt: str | None,
+    ) -> Run:
         """Create the run of one completion, with its log and its environment; `stack` closes both."""
         further = prompt is None and self._first_prompt is not None
         prompt = self._first_prompt if further else prompt
         facts = QueryMetadata(prompt)
-        config = self.config
         log = log_of(
             config.logger,
             self.log_lock,
@@ -394,7 +404,7 @@ class RLM(Generic[Parsed]):
     @property
     def config(self) -> RunConfig:
         """A snapshot of the RLM's attributes. A run uses the snapshot taken when it began."""
-        return RunConfig(**{each.name: getattr(self, each.name) for each in fields(RunConfig)})
+        return RunConfig(**{name: getattr(self, name) for name in _CONFIGURED})
 
     def _client(self, backend: str, kwargs: Mapping[str, Any], tree: Tree, parent: Client | None) -> Client:
         client = get_client(backend, dict(kwargs))

@@ -1,6 +1,7 @@
 """What one run shares with all its descendants: the ledger, model calls in flight, and the stop.
 
-Model calls of the whole tree run on one event loop in its own thread, so ending the tree cancels their requests.
+Model calls of the whole tree run on an event loop that no other tree has meanwhile (see rlm_secure.rlm.loops), so
+ending the tree cancels their requests.
 A stop also interrupts every running cell, repeatedly until its session stops.
 """
 
@@ -34,6 +35,7 @@ from rlm_secure.logger.records import record
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.rlm.budget import Ledger, Records, Reservation
+from rlm_secure.rlm.loops import Loop, take
 from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.types import Notice
 
@@ -96,8 +98,9 @@ class Tree:
         self._notices: list[Notice] = []
         self.sandboxes = SharedSandboxes(self.check)
         self._listeners = tuple(listeners)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name="rlm-secure-tree", daemon=True)
+        #: None before the tree is entered, and after its end: then another tree may have the loop.
+        self._loop: Loop | None = None
+        self._deadline: asyncio.TimerHandle | None = None
         self._in_flight = asyncio.Semaphore(concurrency)
         self._settled = asyncio.Event()
         self._lock = threading.Lock()
@@ -107,8 +110,9 @@ class Tree:
         self._reason: str | None = None
 
     def __enter__(self) -> Tree:
-        self._thread.start()
-        self._loop.call_soon_threadsafe(self._loop.call_later, max(0.0, self.ledger.seconds_left), self._expire)
+        self._loop = take("rlm-secure-tree")
+        # Without the caller's context variables: an event loop may keep a timer, and its context, after its end.
+        self._loop.events.call_soon_threadsafe(self._begin, context=contextvars.Context())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -123,10 +127,19 @@ class Tree:
             self._leave()
 
     def _leave(self) -> None:
-        closing = asyncio.run_coroutine_threadsafe(self._close(), self._loop)
-        concurrent.futures.wait([closing], timeout=2 * _JOIN)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_JOIN)
+        with self._lock:
+            loop, self._loop = self._loop, None
+        assert loop is not None
+        kept = False
+        try:
+            closing = asyncio.run_coroutine_threadsafe(self._close(), loop.events)
+            concurrent.futures.wait([closing], timeout=2 * _JOIN)
+            kept = closing.done() and not closing.cancelled() and closing.exception() is None and closing.result()
+        finally:
+            if kept:
+                loop.give_back()
+            else:
+                loop.end()
 
     async def run(self, work: Callable[[Tree], T]) -> T:
         """Run `work(self)` inside the tree, in a thread, from an event loop. Cancelling stops the tree and waits."""
@@ -152,16 +165,18 @@ class Tree:
             if self._reason is not None:
                 return
             self._reason = reason
-            calls = tuple(self._calls)
+            calls, loop = tuple(self._calls), self._loop
         self.slots.close()
         for call in calls:
             call.cancel()
+        if loop is None:
+            return  # the tree has ended, or has not begun: no session is in `running`
         try:
             # In an empty context: the caller may itself be a host call that a cell of this tree waits for, and with
             # its context the interrupt would seem to come from inside that call.
-            self._loop.call_soon_threadsafe(self._interrupt, context=contextvars.Context())
+            loop.events.call_soon_threadsafe(self._interrupt, context=contextvars.Context())
         except RuntimeError:
-            return  # the loop is closed: the tree has already ended
+            return  # the loop is closed: the tree has ended at this moment
 
     @property
     def ours(self) -> bool:
@@ -211,15 +226,16 @@ class Tree:
         if not self.ours:
             coroutine.close()
             Gate.process(self._owner).require(WrongProcess)
-        try:
-            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        except RuntimeError:  # the loop is closed
+        # With the lock: what is put on the loop before the tree leaves it, is seen and cancelled when it does.
+        with self._lock:
+            loop, stopped = self._loop, self._reason is not None
+            if loop is not None:
+                future = asyncio.run_coroutine_threadsafe(coroutine, loop.events)
+                self._calls.add(future)
+        if loop is None:
             coroutine.close()
             self.check()
-            raise CancellationError(None, _ENDED) from None
-        with self._lock:
-            self._calls.add(future)
-            stopped = self._reason is not None
+            raise CancellationError(None, _ENDED)
         if stopped:
             future.cancel()
         try:
@@ -304,12 +320,9 @@ class Tree:
         for listener in self._listeners:
             tell(listener, event)
 
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-        finally:
-            self._loop.close()
+    def _begin(self) -> None:
+        """Set the deadline, on the loop."""
+        self._deadline = asyncio.get_running_loop().call_later(max(0.0, self.ledger.seconds_left), self._expire)
 
     def _expire(self) -> None:
         self.stop("Execution cancelled: its time is used up")
@@ -317,19 +330,23 @@ class Tree:
     def _interrupt(self) -> None:
         """Interrupt every running cell, and repeat: a cell may start at the same moment."""
         with self._lock:
-            sessions = tuple(self._sessions)
+            sessions, loop = tuple(self._sessions), self._loop
+        if loop is None:
+            return  # the tree has ended
         for session in sessions:
-            self._loop.create_task(_interrupted(session))
-        self._loop.call_later(_INTERRUPT_AGAIN, self._interrupt)
+            loop.events.create_task(_interrupted(session))
+        loop.events.call_later(_INTERRUPT_AGAIN, self._interrupt)
 
-    async def _close(self) -> None:
-        this = asyncio.current_task()
-        others = [task for task in asyncio.all_tasks() if task is not this]
+    async def _close(self) -> bool:
+        """End what is on the loop. Returns whether nothing is left on it."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
-        if others:
-            await asyncio.wait(others, timeout=_JOIN)
+        _, left = await asyncio.wait(others, timeout=_JOIN) if others else (others, others)
         await asyncio.gather(*(client.aclose() for client in self._clients), return_exceptions=True)
+        return not left
 
 
 async def _interrupted(session: Interruptible) -> None:

@@ -12,17 +12,14 @@ import os
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any
 
+from rlm_secure import threads
 from rlm_secure.errors import CallFailed
-
-#: Seconds that a thread waits for its next call before it ends: starting a thread takes as long as a small cell.
-_IDLE_SECONDS: Final = 10.0
 
 _current: ContextVar[HostCall | None] = ContextVar("rlm_secure_host_call", default=None)
 _lock = threading.Lock()
 _abandoned: set[HostCall] = set()
-_idle: list[_Thread] = []
 
 
 class HostCall:
@@ -41,11 +38,10 @@ class HostCall:
         self._value: Any = None
         self._error: BaseException | None = None
         self._cancel: Callable[[], object] | None = None
-        with _lock:
-            thread = _idle.pop() if _idle else None
-        if thread is None:
-            thread = _Thread()
-        thread.serve(self)
+        try:
+            threads.start(self.run, "rlm-secure-call")
+        except RuntimeError:
+            raise CallFailed("the host has no thread left for this call; try again later") from None
 
     def wait(self, seconds: float) -> bool:
         """Wait at most `seconds`. Returns whether the call has ended."""
@@ -87,38 +83,6 @@ class HostCall:
         self._over.release()
 
 
-class _Thread:
-    """A daemon thread that serves one call after another."""
-
-    def __init__(self) -> None:
-        self._call: HostCall | None = None
-        self._given = threading.Lock()
-        self._given.acquire()
-        try:
-            threading.Thread(target=self._run, name="rlm-secure-call", daemon=True).start()
-        except RuntimeError:
-            raise CallFailed("the host has no thread left for this call; try again later") from None
-
-    def serve(self, call: HostCall) -> None:
-        self._call = call
-        self._given.release()
-
-    def _run(self) -> None:
-        while True:
-            if not self._given.acquire(timeout=_IDLE_SECONDS):
-                with _lock:
-                    if self in _idle:
-                        _idle.remove(self)
-                        return
-                continue  # a call was just assigned to this thread
-            call, self._call = self._call, None
-            if call is not None:
-                call.run()
-            del call  # so that an idle thread keeps no objects of the call alive
-            with _lock:
-                _idle.append(self)
-
-
 def abandoned(session: object, owner: object) -> tuple[int, int, int]:
     """The numbers of abandoned calls that still run: of `session`, of `owner`, and of this process."""
     with _lock:
@@ -141,7 +105,6 @@ def _forget() -> None:
     global _lock
     _lock = threading.Lock()
     _abandoned.clear()
-    _idle.clear()
 
 
 os.register_at_fork(after_in_child=_forget)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import signal
 import socket
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.clients import Client
+from rlm_secure.clients import Client, connections
 from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.transport import bind, bind_library
 from rlm_secure.errors import ProviderError
@@ -370,3 +371,34 @@ def test_a_client_whose_connections_cannot_be_reached_is_not_used() -> None:
         with pytest.raises(ProviderError, match="could not be set up"):
             client.complete("deed: ok")
         assert server.requests == {}
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+def test_clients_of_a_process_share_the_tls_settings_of_their_library(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = [importlib.import_module(library).Client, importlib.import_module(library).AsyncClient]
+    first, again = (connections.verification(kind) for kind in kinds)
+    assert first is again
+    default = importlib.import_module(library).create_ssl_context()
+    assert (first.verify_mode, first.check_hostname) == (default.verify_mode, default.check_hostname)
+    assert (first.verify_mode, first.check_hostname) == (ssl.CERT_REQUIRED, True)
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "certificate.pem"))
+    other = connections.verification(kinds[0])
+    assert other is not first
+    now = time.monotonic()
+    monkeypatch.setattr(connections.time, "monotonic", lambda: now + 601)
+    assert connections.verification(kinds[0]) is not other
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_second_client_reads_no_certificate(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with HostileProvider() as server:
+        assert asked(client_of(backend, server.address), "awaited") == ["fine"]
+
+        def read(*_: object, **__: object) -> None:
+            raise AssertionError("certificates are read again")
+
+        monkeypatch.setattr(ssl, "create_default_context", read)
+        assert asked(client_of(backend, server.address), "awaited") == ["fine"]

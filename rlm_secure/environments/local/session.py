@@ -111,11 +111,11 @@ class LocalSession(ReplayedSession):
         else:
             self._branch(origin, Gate(policy) if cpu is None else None)
 
-    def load_context(self, name: str, payload: Any) -> None:
-        """Bind `name` to a str, list, dict or an already shared context."""
+    def load_context(self, name: str, payload: Any, also: Mapping[str, Any] | None = None) -> None:
+        """Bind `name` to a str, list, dict or an already shared context. See ReplayedSession.load_context."""
         limits = self._policy.limits
         shared = payload if isinstance(payload, SharedContext) else share(payload, Gate(self._policy))
-        request = {"op": "context", "name": name, "kind": shared.kind, "length": shared.length}
+        request = {"op": "context", "name": name, "kind": shared.kind, "length": shared.length, **(also or {})}
         self._command(LogEntry(request, shared), limits.start_seconds + shared.size / 20e6)
 
     def interrupt(self) -> None:

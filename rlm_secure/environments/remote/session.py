@@ -93,8 +93,11 @@ class RemoteSession(ReplayedSession):
             self._end("it did not start")
             raise
 
-    def load_context(self, name: str, payload: Any) -> None:
-        """Bind `name` to a str, list or dict of any size. Raises TypeError for a shared context."""
+    def load_context(self, name: str, payload: Any, also: Mapping[str, Any] | None = None) -> None:
+        """Bind `name` to a str, list or dict of any size. Raises TypeError for a shared context.
+
+        See ReplayedSession.load_context.
+        """
         limits = self._policy.limits
         with self._lock, self._unbroken():
             self._require()
@@ -109,7 +112,7 @@ class RemoteSession(ReplayedSession):
                 raise SessionEnded(self._gone(lost)) from None
             except Declined as declined:
                 raise EnvironmentUnavailable(f"the context {name!r} could not be sent: {declined}") from None
-            request = {"op": "context", "name": name, "kind": flat.kind, "length": flat.length}
+            request = {"op": "context", "name": name, "kind": flat.kind, "length": flat.length, **(also or {})}
             self._command(LogEntry(request, upload), seconds)
             self._contexts.bind(name, upload)
             if not self._ended:

@@ -285,7 +285,7 @@ class SessionWorker:
             value = self._repl.take(request["sent"]) if "sent" in request else request["value"]
             if request.get("tagged"):
                 value = tagged.untag(value)
-            self._repl.assign(request["name"], value, kept=not request.get("variable"))
+            self._bind(request, value)
 
         return self._run(assign)
 
@@ -294,9 +294,16 @@ class SessionWorker:
 
     def _context(self, request: dict[str, Any]) -> dict[str, Any]:
         value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
-        result = self._run(lambda: self._repl.assign(request["name"], value))
+        result = self._run(lambda: self._bind(request, value))
         memory.release()  # the context that had this name before, unless something else still refers to it
         return result
+
+    def _bind(self, request: dict[str, Any], value: Any) -> None:
+        self._repl.assign(request["name"], value, kept=not request.get("variable"))
+        if request.get("alias"):
+            self._repl.alias(request["alias"], request["name"])
+        for name, small in request.get("values", {}).items():
+            self._repl.assign(name, small)
 
     def _checkpoint(self, _request: dict[str, Any]) -> dict[str, Any] | None:
         """Fork: the child continues on the new socket; the parent is its checkpoint, and waits on the old socket."""
