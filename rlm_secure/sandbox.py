@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rlm_secure import documents
 from rlm_secure.environments import REPL, AuditSink
@@ -17,8 +17,11 @@ from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned
 from rlm_secure.guarantees import EnforcementReport
-from rlm_secure.policy import Policy, load_policy
+from rlm_secure.policy import shipped
 from rlm_secure.types import EnvironmentType, REPLResult
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 
 class Sandbox(Owned):
@@ -48,7 +51,7 @@ class Sandbox(Owned):
         tools: Mapping[str, Callable[..., Any]] | None = None,
         audit: AuditSink | None = None,
     ) -> None:
-        policy = load_policy(policy)
+        policy = shipped.resolved(policy)
         context = documents.resolved(context, policy.limits.context_bytes)
         self._open = functools.partial(
             REPL,

@@ -14,10 +14,13 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rlm_secure.errors import CallRefused, CellRefused, EnforcementError, PromptTooLarge, Refused
 from rlm_secure.guarantees import EnforcementReport, Wall
-from rlm_secure.policy.model import Policy
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 #: The formats of keys and tokens of well-known services: text that contains one is never quoted.
 _SECRET = re.compile(

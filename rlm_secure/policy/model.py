@@ -15,6 +15,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from rlm_secure.checks import patterns
 from rlm_secure.guarantees import Wall
+from rlm_secure.policy import derived
+from rlm_secure.policy.derived import PACKAGES
 from rlm_secure.registry import ENVIRONMENTS, REMOTE_WALLS, RunsIn, environment_names
 
 MIB = 1024 * 1024
@@ -35,9 +37,6 @@ KNOWN_MODULES = (
     "secrets", "shlex", "statistics", "string", "struct", "sys", "textwrap", "threading", "time", "traceback",
     "types", "typing", "unicodedata", "urllib", "urllib.parse", "uuid", "warnings", "zlib", "zoneinfo",
 )  # fmt: skip
-
-#: Third-party packages that have facades, each with all that it needs. They are installed beside us: the extra `data`.
-PACKAGES = ("matplotlib", "numpy", "pandas")
 
 
 def _known_module(name: str) -> str:
@@ -121,8 +120,7 @@ class Language(Section):
     @property
     def packages(self) -> tuple[str, ...]:
         """The third-party packages that `modules` need, sorted. With pandas or matplotlib comes numpy."""
-        asked = {name for name in self.modules if name in PACKAGES}
-        return tuple(sorted(asked | {"numpy"})) if asked else ()
+        return derived.packages(self.modules)
 
 
 #: Calls that code of an analysis has no use for: what runs text or reaches names by text, and files.
@@ -280,8 +278,7 @@ class Isolation(_WallsOfEach):
 
     def required(self, environment: str, own: tuple[Wall, ...] = ()) -> tuple[Wall, ...]:
         """Walls that `environment` must build: its list, and its `own` minimum, without the best-effort ones."""
-        optional = {entry.wall for entry in self.best_effort}
-        return tuple(wall for wall in dict.fromkeys((*self.listed(environment), *own)) if wall not in optional)
+        return derived.required(self.listed(environment), own, (entry.wall for entry in self.best_effort))
 
     def requiring_nothing(self, environment: str) -> Isolation:
         """A copy with no walls listed for `environment`, or any built-in one: to see which walls it builds."""

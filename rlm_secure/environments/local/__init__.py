@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.local.session import open_session
-from rlm_secure.policy.model import Policy
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 
 class LocalEnvironment(Environment):

@@ -32,7 +32,7 @@ from rlm_secure.environments.local.prefork import PreforkedProcess, ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
-from rlm_secure.policy.load import load_policy
+from rlm_secure.policy import shipped
 from rlm_secure.resources import policy_names
 
 _MESSAGE = 256 * 1024
@@ -222,7 +222,7 @@ class Zygote:
             "mdwe": self.plan.mdwe,
             "profiles": profiles,
             # Of the shipped policies only: the zygote does not depend on any caller's policy.
-            "modules": [load_policy(name).language.modules for name in policy_names()],
+            "modules": [shipped.policy(name).language.modules for name in policy_names()],
             "packages": {"names": self.plan.packages, "paths": packages.folders(self.plan.packages)},
         }
         try:
