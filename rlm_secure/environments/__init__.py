@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-import inspect
+import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from rlm_secure.environments.interface import AuditSink, CallFailed, Environment, HostCalls, Session
-from rlm_secure.environments.registry import create_environment
-from rlm_secure.environments.repl import REPL
-from rlm_secure.registry import EnvironmentType
+if TYPE_CHECKING:
+    from rlm_secure.environments.interface import AuditSink, CallFailed, Environment, HostCalls, Session
+    from rlm_secure.environments.registry import create_environment
+    from rlm_secure.environments.repl import REPL
+    from rlm_secure.registry import EnvironmentType
+
+#: Imported on first use: a local session's process is started before its host imports the rest (local/launch.py).
+_FROM: Final = {
+    **dict.fromkeys(
+        ("AuditSink", "CallFailed", "Environment", "HostCalls", "Session"), "rlm_secure.environments.interface"
+    ),
+    "create_environment": "rlm_secure.environments.registry",
+    "REPL": "rlm_secure.environments.repl",
+    "EnvironmentType": "rlm_secure.registry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FROM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_FROM[name]), name)
+    globals()[name] = value
+    return value
 
 
 def get_environment(name: EnvironmentType | str, kwargs: Mapping[str, Any]) -> REPL:
@@ -18,6 +37,11 @@ def get_environment(name: EnvironmentType | str, kwargs: Mapping[str, Any]) -> R
     `kwargs` holds REPL's own options and those of the environment; the loop adds `reservation`, so that the runs of
     one tree may share sandboxes. Raises ValueError for an unknown name.
     """
+    import inspect
+
+    from rlm_secure.environments.registry import create_environment
+    from rlm_secure.environments.repl import REPL
+
     own = inspect.signature(REPL).parameters
     options = {key: value for key, value in kwargs.items() if key in own}
     rest = {key: value for key, value in kwargs.items() if key not in own}

@@ -9,7 +9,6 @@ Guards: every refusal of the host
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -139,6 +138,8 @@ class Gate:
         allowed = (*self.policy.lm.models, *sorted(self.run_models))
         if name in allowed:
             return Decision(True, "lm-models")
+        import difflib  # for this sentence alone
+
         close = difflib.get_close_matches(name[:200], allowed, 1)
         instead = f"use {close[0]!r}" if close else "leave model= out to use the run's own"
         return Decision(

@@ -1,10 +1,9 @@
 """The host's handle on a zygote: one clean process that forks sealed sessions on request.
 
-A host process has one zygote for each way to build walls. It is started by exec, never by fork alone, so that it
-inherits no memory, thread or lock of the host; its environment is minimal (_environment), and it inherits two
-descriptors: the bundle and the control socket. It ends with all its sessions when that socket closes or the host dies.
+A host process has one zygote for each way to build walls; launch.py starts its process. It ends with all its sessions
+when its control socket closes or the host dies.
 
-Guards: how the zygote is started, and how its answers are validated
+Guards: how the zygote is told what it is for, and how its answers are validated
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ from typing import Any
 
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments import user_ids
-from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local import idle, packages, startup
+from rlm_secure.environments.local import idle, launch, packages, startup
 from rlm_secure.environments.local.prefork import PreforkedProcess, ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.seccomp import compile_profile
@@ -72,7 +70,7 @@ class Zygote:
         self._asking = False
         self._preforked = PreforkedProcess()
         self._started = time.monotonic()
-        self._control, self._process = self._launch()
+        self._control, self._process, self._errors = launch.take()
         self._boot()
 
     @property
@@ -175,41 +173,6 @@ class Zygote:
     def _used_up(self, part: float) -> bool:
         return self.sessions >= part * _SESSIONS or time.monotonic() - self._started > part * _AGE_SECONDS
 
-    def _launch(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-        executable = startup.interpreter()
-        with contextlib.ExitStack() as passed, contextlib.ExitStack() as kept:
-            try:
-                startup.standard_streams()
-                control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-                kept.enter_context(control)
-                passed.enter_context(theirs)
-                self._errors, errors = os.pipe()
-                kept.callback(os.close, self._errors)
-                passed.callback(os.close, errors)
-                os.set_blocking(errors, False)  # read only if the start fails: a full pipe must not block the zygote
-                archive = passed.enter_context(os.fdopen(os.memfd_create("rlm_secure-guest"), "wb"))
-                archive.write(bundle().data)
-                archive.flush()
-                process = subprocess.Popen(
-                    [
-                        *(executable, "-I", "-S", "-B", "-X", "utf8"),
-                        *(f"/proc/self/fd/{archive.fileno()}", "zygote", str(theirs.fileno())),
-                    ],
-                    pass_fds=(archive.fileno(), theirs.fileno()),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
-                    cwd="/",  # the host's directory may be gone
-                    env=_environment(),
-                    start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
-                )
-            except OSError as error:
-                raise EnvironmentUnavailable(
-                    f"could not start {executable} for the sandbox: {error}{startup.advice(error, executable)}"
-                ) from error
-            kept.pop_all()
-        return control, process
-
     def _boot(self) -> None:
         profiles = {
             name: compile_profile(name).hex() if self.plan.seccomp else None for name in ("worker", "worker-checkpoint")
@@ -223,6 +186,7 @@ class Zygote:
             "profiles": profiles,
             # Of the shipped policies only: the zygote does not depend on any caller's policy.
             "modules": [shipped.policy(name).language.modules for name in policy_names()],
+            "zones": zoneinfo.TZPATH,
             "packages": {"names": self.plan.packages, "paths": packages.folders(self.plan.packages)},
         }
         try:
@@ -271,21 +235,6 @@ class Zygote:
                 raise EnvironmentUnavailable(f"the zygote is gone: {error}") from None
             finally:
                 self._asking = False
-
-
-def _environment() -> dict[str, str]:
-    # From the host's environment only the paths of a shared libpython and of time zones (without the latter, zoneinfo
-    # reads half a megabyte of build settings). Huge pages for large mallocs, where a session may have them, make large
-    # strings, and checkpoints of them, several times cheaper.
-    environment = {
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-        "LC_ALL": "C.UTF-8",
-        "LD_BIND_NOW": "1",  # symbols are resolved once, not in every session
-        "PYTHONTZPATH": os.pathsep.join(zoneinfo.TZPATH),
-    }
-    if library_path := os.environ.get("LD_LIBRARY_PATH"):
-        environment["LD_LIBRARY_PATH"] = library_path
-    return environment
 
 
 _zygotes: dict[Plan, Zygote] = {}

@@ -6,10 +6,11 @@ Guards: how the zygote leaves root, the environment and the namespaces of the ho
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import resource
 import signal
-import sys
+from collections.abc import Iterator
 from typing import Any
 
 from ..kernel import seal, walls
@@ -37,8 +38,8 @@ def report_end(status: int) -> int:
     return int(status != 0)
 
 
-def preload(chosen: dict[str, Any] | None = None) -> None:
-    """Import and warm up everything that a session may need: no file can be opened later.
+def preload(chosen: dict[str, Any] | None = None) -> Iterator[None]:
+    """Import and warm up everything that a session may need: no file can be opened later. Returns further warm-ups.
 
     `chosen` are the third-party packages of this zygote: {names, paths}. Without `paths` they are those of this Python,
     as in an image. Raises ImportError for one that is missing, and RuntimeError if one has started a thread.
@@ -54,9 +55,10 @@ def preload(chosen: dict[str, Any] | None = None) -> None:
     facades.preload()
     library.read_all()
     memory.enable_in_place()
-    streams = sys.stdout, sys.stderr
-    warmup.warm_up()
-    sys.stdout, sys.stderr = streams  # the streams of the trial session would hide why a start failed
+    gc.freeze()  # a cell enables the collector, which would look at all that was imported
+    steps = warmup.warm_up()
+    next(steps)
+    return steps
 
 
 def _own_folders() -> list[str]:

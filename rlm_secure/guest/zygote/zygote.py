@@ -30,7 +30,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+import zoneinfo
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from .. import wire
@@ -42,6 +43,7 @@ _MESSAGE = 256 * 1024
 _STATUSES = 4096
 _STATUS_TRIES = 50
 _REAP_MILLISECONDS = 1000
+_IDLE_MILLISECONDS = 20
 
 
 def main(control_fd: int) -> None:
@@ -53,7 +55,9 @@ def main(control_fd: int) -> None:
     if os.getppid() != config["host_pid"] and not config.get("apart"):
         return  # the host died before we could watch its pidfd
     try:
-        boot.preload(config.get("packages"))
+        if "zones" in config:  # the host's folders; a supervisor sends none
+            zoneinfo.reset_tzpath(config["zones"])
+        warmer = boot.preload(config.get("packages"))
     except Exception as error:
         if not config.get("packages") or not config["packages"]["names"] or config["packages"]["paths"] is not None:
             raise
@@ -68,14 +72,15 @@ def main(control_fd: int) -> None:
     if config["namespaces"]:
         boot.enter_namespaces(found)
     if found.held("pid-namespace"):
-        gc.collect()
+        if config.get("packages", {}).get("names"):
+            gc.collect()  # our own imports leave no garbage
         gc.freeze()  # before the fork: a collection writes to every object, so that the parent would keep a copy of all
         child = os.fork()
         if child:
             control.close()
             os._exit(boot.report_end(os.waitpid(child, 0)[1]))
         seal.die_with_parent(signal.SIGKILL)
-    _Zygote(control, host, config, found).serve()
+    _Zygote(control, host, config, found, warmer).serve()
 
 
 def _id(request: dict[str, Any]) -> dict[str, Any]:
@@ -83,10 +88,18 @@ def _id(request: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Zygote:
-    def __init__(self, control: socket.socket, host: int | None, config: dict[str, Any], found: walls.Walls) -> None:
+    def __init__(
+        self,
+        control: socket.socket,
+        host: int | None,
+        config: dict[str, Any],
+        found: walls.Walls,
+        warmer: Iterator[None],
+    ) -> None:
         self._control = control
         self._host = host
         self._found = found
+        self._warmer: Iterator[None] | None = warmer
         self._config = config
         self._profiles = {name: program and bytes.fromhex(program) for name, program in config["profiles"].items()}
         self._landlock: int | None = None
@@ -124,12 +137,27 @@ class _Zygote:
             if watched is not None:  # without a pidfd of the host, only the end of the control socket is noticed
                 poll.register(watched, select.POLLIN)
         while True:
-            ready = dict(poll.poll(_REAP_MILLISECONDS if self._children else None))
+            ready = dict(poll.poll(self._patience()))
             self._reap()
+            if not ready:
+                self._warm()
             if self._host in ready:
                 os._exit(0)
             if self._control.fileno() in ready:
                 self._answer()
+
+    def _patience(self) -> int | None:
+        """How long to wait for a request, in milliseconds; None for ever."""
+        if self._warmer is not None:
+            return _IDLE_MILLISECONDS
+        return _REAP_MILLISECONDS if self._children else None
+
+    def _warm(self) -> None:
+        """Warm up a little more, while nobody asks for a session: what it could begin with is the same before."""
+        if self._warmer is not None and next(self._warmer, self) is self:
+            self._warmer = None
+            gc.collect()
+            gc.freeze()
 
     def _prepare_landlock(self) -> str:
         abi = seal.landlock_abi()
