@@ -6,10 +6,11 @@ needs to name only what differs. There is no key for `open` or `__import__`: no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
 
@@ -381,10 +382,8 @@ class Policy(Section):
     data: Data = Data()
     audit: Audit = Audit()
 
-    #: load_policy, which load.py sets: it is built on this module.
-    loader: ClassVar[Callable[[Policy | str | Path | Mapping[str, Any]], Policy]]
-
     @classmethod
     def load(cls, ref: Policy | str | Path | Mapping[str, Any]) -> Policy:
         """The policy that `ref` means: a shipped name, a path, a mapping, or a Policy. Raises PolicyError."""
-        return cls.loader(ref)
+        loaded: Policy = sys.modules[__name__.rpartition(".")[0]].load_policy(ref)  # which is built on this module
+        return loaded
