@@ -124,8 +124,8 @@ class _Values:
     def __reduce_ex__(self, _protocol: object) -> tuple[Any, ...]:
         return self.__dict__[_MODEL], ()  # a copy is the model's
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
         return type(_model(self))
 
 

@@ -77,9 +77,9 @@ def discard() -> None:
 
 def environment() -> dict[str, str]:
     """The whole environment of a zygote."""
-    # From the host's environment only the path of a shared libpython. Without a path for time zones, zoneinfo would read
-    # half a megabyte of build settings: the host sends its own later. Huge pages for large mallocs, where a session may
-    # have them, make large strings, and checkpoints of them, several times cheaper.
+    # From the host's environment only the path of a shared libpython. With no path for time zones, zoneinfo does not
+    # read half a megabyte of build settings: the host sends its own later. Huge pages for large mallocs, where a
+    # session may have them, make large strings, and checkpoints of them, several times cheaper.
     made = {
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "LC_ALL": "C.UTF-8",

@@ -10,7 +10,7 @@ import gc
 import os
 import resource
 import signal
-from collections.abc import Iterator
+import sys
 from typing import Any
 
 from ..kernel import seal, walls
@@ -38,8 +38,8 @@ def report_end(status: int) -> int:
     return int(status != 0)
 
 
-def preload(chosen: dict[str, Any] | None = None) -> Iterator[None]:
-    """Import and warm up everything that a session may need: no file can be opened later. Returns further warm-ups.
+def preload(chosen: dict[str, Any] | None = None) -> None:
+    """Import and warm up everything that a session may need: no file can be opened later.
 
     `chosen` are the third-party packages of this zygote: {names, paths}. Without `paths` they are those of this Python,
     as in an image. Raises ImportError for one that is missing, and RuntimeError if one has started a thread.
@@ -52,13 +52,14 @@ def preload(chosen: dict[str, Any] | None = None) -> Iterator[None]:
         packages.close(chosen["names"])
         tagged.simplify(packages.plain(chosen["names"]))
         digest.know(packages.frames(chosen["names"]))
+        gc.collect()  # our own imports leave no garbage
     facades.preload()
     library.read_all()
     memory.enable_in_place()
     gc.freeze()  # a cell enables the collector, which would look at all that was imported
-    steps = warmup.warm_up()
-    next(steps)
-    return steps
+    streams = sys.stdout, sys.stderr
+    warmup.warm_up()
+    sys.stdout, sys.stderr = streams  # the streams of the trial session would hide why a start failed
 
 
 def _own_folders() -> list[str]:

@@ -6,8 +6,6 @@ Whatever a session does for the first time writes to pages that it shares with a
 from __future__ import annotations
 
 import socket
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 from .. import wire
@@ -15,8 +13,7 @@ from ..language import imports
 from ..session import worker
 
 _CELL = "import re\nclass A:\n    b = 1\nx = [i * i for i in range(3)]\nprint({k: f'{x}' for k in 'ab'})\n"
-#: Rounds of all, after which the interpreter has adapted its code, and those of one step.
-_ROUNDS, _STEP = 16, 4
+_ROUNDS = 16
 
 
 class _DiscardingChannel(wire.FrameChannel):
@@ -26,29 +23,16 @@ class _DiscardingChannel(wire.FrameChannel):
         return bool(wire.frame(message, limit))
 
 
-def warm_up() -> Iterator[None]:
-    """Serve a session that runs a cell a few times, one part for each `next`. The first is for the zygote's start.
-
-    It uses everything once. The others only make it faster, so they are for time in which nobody waits.
-    """
+def warm_up() -> None:
+    """Serve a session that runs a cell a few times. Called in the zygote, before the walls are built."""
     limits = dict.fromkeys(("source_bytes", "ast_nodes", "stdout_bytes", "value_bytes", "result_bytes"), 1 << 16)
     begin = {"op": "begin", "modules": sorted(imports.NAMES), "tools": [], "screen": True, **limits}
-    for rounds in (1, *[_STEP] * (_ROUNDS // _STEP)):
-        streams = sys.stdout, sys.stderr
-        try:
-            _serve(begin, rounds)
-        finally:
-            sys.stdout, sys.stderr = streams  # those of the trial session would hide why a start failed
-        yield
-
-
-def _serve(begin: dict[str, Any], rounds: int) -> None:
     session = worker.SessionWorker()
     session.reserve = b" "  # freeing a reserve of the real size would change how malloc gets its memory
     peer, ours = socket.socketpair()
     with ours:
         with peer:
-            peer.sendall(wire.frame({"op": "exec", "code": _CELL, "values": True}) * rounds)
+            peer.sendall(wire.frame({"op": "exec", "code": _CELL, "values": True}) * _ROUNDS)
         session.serve(_DiscardingChannel(ours), {}, begin)
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         session.warm(begin)

@@ -31,7 +31,7 @@ import socket
 import sys
 import time
 import zoneinfo
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .. import wire
@@ -43,7 +43,6 @@ _MESSAGE = 256 * 1024
 _STATUSES = 4096
 _STATUS_TRIES = 50
 _REAP_MILLISECONDS = 1000
-_IDLE_MILLISECONDS = 20
 
 
 def main(control_fd: int) -> None:
@@ -57,7 +56,7 @@ def main(control_fd: int) -> None:
     try:
         if "zones" in config:  # the host's folders; a supervisor sends none
             zoneinfo.reset_tzpath(config["zones"])
-        warmer = boot.preload(config.get("packages"))
+        boot.preload(config.get("packages"))
     except Exception as error:
         if not config.get("packages") or not config["packages"]["names"] or config["packages"]["paths"] is not None:
             raise
@@ -72,15 +71,14 @@ def main(control_fd: int) -> None:
     if config["namespaces"]:
         boot.enter_namespaces(found)
     if found.held("pid-namespace"):
-        if config.get("packages", {}).get("names"):
-            gc.collect()  # our own imports leave no garbage
+        gc.collect()
         gc.freeze()  # before the fork: a collection writes to every object, so that the parent would keep a copy of all
         child = os.fork()
         if child:
             control.close()
             os._exit(boot.report_end(os.waitpid(child, 0)[1]))
         seal.die_with_parent(signal.SIGKILL)
-    _Zygote(control, host, config, found, warmer).serve()
+    _Zygote(control, host, config, found).serve()
 
 
 def _id(request: dict[str, Any]) -> dict[str, Any]:
@@ -88,18 +86,10 @@ def _id(request: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Zygote:
-    def __init__(
-        self,
-        control: socket.socket,
-        host: int | None,
-        config: dict[str, Any],
-        found: walls.Walls,
-        warmer: Iterator[None],
-    ) -> None:
+    def __init__(self, control: socket.socket, host: int | None, config: dict[str, Any], found: walls.Walls) -> None:
         self._control = control
         self._host = host
         self._found = found
-        self._warmer: Iterator[None] | None = warmer
         self._config = config
         self._profiles = {name: program and bytes.fromhex(program) for name, program in config["profiles"].items()}
         self._landlock: int | None = None
@@ -137,27 +127,12 @@ class _Zygote:
             if watched is not None:  # without a pidfd of the host, only the end of the control socket is noticed
                 poll.register(watched, select.POLLIN)
         while True:
-            ready = dict(poll.poll(self._patience()))
+            ready = dict(poll.poll(_REAP_MILLISECONDS if self._children else None))
             self._reap()
-            if not ready:
-                self._warm()
             if self._host in ready:
                 os._exit(0)
             if self._control.fileno() in ready:
                 self._answer()
-
-    def _patience(self) -> int | None:
-        """How long to wait for a request, in milliseconds; None for ever."""
-        if self._warmer is not None:
-            return _IDLE_MILLISECONDS
-        return _REAP_MILLISECONDS if self._children else None
-
-    def _warm(self) -> None:
-        """Warm up a little more, while nobody asks for a session: what it could begin with is the same before."""
-        if self._warmer is not None and next(self._warmer, self) is self:
-            self._warmer = None
-            gc.collect()
-            gc.freeze()
 
     def _prepare_landlock(self) -> str:
         abi = seal.landlock_abi()
