@@ -25,7 +25,7 @@ from typing import Any
 
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments import user_ids
-from rlm_secure.environments.local import idle, launch, packages, startup
+from rlm_secure.environments.local import idle, launch, packages, pidfd, startup
 from rlm_secure.environments.local.prefork import PreforkedProcess, ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.seccomp import compile_profile
@@ -36,6 +36,7 @@ from rlm_secure.resources import policy_names
 _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
+_END_SECONDS = 2.0
 #: A zygote is replaced after this many sessions or seconds: its children share hash seed and memory layout.
 _SESSIONS = 1_000
 _AGE_SECONDS = 3600.0
@@ -158,17 +159,31 @@ class Zygote:
         self._retired = True
         self._preforked.clear()
         self._control.close()
-        try:
-            self._process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
+        if not self._ended(_END_SECONDS):
             self._process.kill()
-            self._process.wait()
+        self._process.wait()
 
     def forget(self) -> None:
         """In a forked child of the host: close our copy of the descriptors, and leave the process alone."""
         self._preforked.forget()
         self._control.close()
         self._process.returncode = 0  # not our child: keeps Popen from waiting for it
+
+    def _ended(self, seconds: float) -> bool:
+        """Whether the process has ended, or does within `seconds`. Popen would look every few milliseconds."""
+        if self._process.poll() is not None:
+            return True
+        with contextlib.suppress(OSError):
+            handle = os.pidfd_open(self._process.pid)  # its pid until it is waited for
+            try:
+                return pidfd.ended(handle, seconds)
+            finally:
+                os.close(handle)
+        try:
+            self._process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def _used_up(self, part: float) -> bool:
         return self.sessions >= part * _SESSIONS or time.monotonic() - self._started > part * _AGE_SECONDS
