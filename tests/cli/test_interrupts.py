@@ -104,7 +104,7 @@ def silent() -> Iterator[tuple[int, Callable[[], None]]]:
         each.close()
 
 
-@pytest.mark.parametrize("module", ["argparse", "rlm_secure.cli.terminal", "rlm_secure.cli.exec_"])
+@pytest.mark.parametrize("module", ["argparse", "rlm_secure.cli.terminal", "rlm_secure.cli.transfer"])
 def test_while_the_command_line_itself_is_imported(module: str) -> None:
     with started(*LOOP, python=("-X", "importtime")) as process:
         imported(process, module)
