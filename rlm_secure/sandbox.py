@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import copy
-import functools
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from rlm_secure import documents
-from rlm_secure.environments import REPL, AuditSink
-from rlm_secure.environments.interface import Snapshot
-from rlm_secure.environments.registry import create_environment
-from rlm_secure.environments.session_files import SessionFiles
+from rlm_secure.environments.local import launch
 from rlm_secure.environments.turn import Owned
-from rlm_secure.guarantees import EnforcementReport
-from rlm_secure.policy import Policy, load_policy
-from rlm_secure.types import EnvironmentType, REPLResult
+from rlm_secure.policy import shipped
+
+if TYPE_CHECKING:  # at run time after the first process of a local session was started, see __init__
+    from rlm_secure.environments.interface import AuditSink, Snapshot
+    from rlm_secure.environments.repl import REPL
+    from rlm_secure.environments.session_files import SessionFiles
+    from rlm_secure.guarantees import EnforcementReport
+    from rlm_secure.policy.model import Policy
+    from rlm_secure.types import EnvironmentType, REPLResult
 
 
 class Sandbox(Owned):
@@ -48,18 +48,27 @@ class Sandbox(Owned):
         tools: Mapping[str, Callable[..., Any]] | None = None,
         audit: AuditSink | None = None,
     ) -> None:
-        policy = load_policy(policy)
-        context = documents.resolved(context, policy.limits.context_bytes)
-        self._open = functools.partial(
-            REPL,
-            create_environment(environment, **dict(environment_kwargs or {})),
-            policy=policy,
-            context_payload=context,
-            custom_tools=tools,
-            audit=audit,
-            with_values=True,
-        )
-        self._repl = self._open()
+        policy = shipped.resolved(policy)
+        if environment == "local" and environment in policy.isolation.environments:
+            launch.ahead()  # it imports its program while this process imports what follows
+        try:
+            from rlm_secure import documents
+            from rlm_secure.environments.registry import create_environment
+            from rlm_secure.environments.repl import REPL
+
+            context = documents.resolved(context, policy.limits.context_bytes)
+            place = create_environment(environment, **dict(environment_kwargs or {}))
+
+            def opened() -> REPL:
+                return REPL(
+                    place, policy=policy, context_payload=context, custom_tools=tools, audit=audit, with_values=True
+                )
+
+            self._open = opened
+            self._repl = opened()
+        except BaseException:  # Ctrl-C as well: no process may outlive a start that failed
+            launch.discard()
+            raise
         self._resetting = threading.Lock()
 
     @property
@@ -147,6 +156,8 @@ class Sandbox(Owned):
         Only for local sandboxes: raises EnvironmentUnavailable elsewhere, and Refused if limits.forks copies and
         snapshots live.
         """
+        import copy
+
         made = copy.copy(self)
         made._repl = self._repl.fork()
         made._resetting = threading.Lock()

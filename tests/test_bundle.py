@@ -113,8 +113,46 @@ def test_what_is_kept_and_wrong_is_made_anew(made: tuple[Path, str], cache: Path
     assert build(tmp_path / "again", cache=cache) == made[1]
     assert load(tmp_path / "again")[1] == "guest/session/values.py"
     with zipfile.ZipFile(path) as archive:
-        assert archive.comment.decode() == made[1]
+        assert archive.comment[64:].decode() == made[1]
         assert archive.testzip() is None
+
+
+def test_the_same_sources_with_other_states_are_not_compiled_again(
+    made: tuple[Path, str], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a copy, or in an image."""
+    before = kept(cache).read_bytes()
+    monkeypatch.setattr(bundles.importlib.util, "cache_from_source", lambda _path: str(kept(cache).with_suffix(".pyc")))
+    monkeypatch.setattr(bundles.sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(bundles, "_state", lambda _folders: b"another")
+    monkeypatch.delattr(bundles, "_bytecode")
+    found = bundles.bundle.__wrapped__()
+    assert found.data == kept(cache).read_bytes() != before
+    assert found.data[:-128] == before[:-128]
+    monkeypatch.delattr(bundles, "_sources")
+    assert bundles.bundle.__wrapped__() == found
+
+
+@pytest.mark.parametrize("changed", ["of one size, at one time", "another name"])
+def test_a_source_that_has_changed_is_read_whatever_its_size_and_time(tmp_path: Path, changed: str) -> None:
+    """An installer may give every version of a file one time."""
+    root = tmp_path / "guest"
+    (root / "inner").mkdir(parents=True)
+    source = root / "inner" / "one.py"
+    source.write_text("x = 1\n")
+    os.utime(source, ns=(10**18, 10**18))
+    before = bundles._state({"guest": root})
+    assert before == bundles._state({"guest": root})
+    (root / "inner" / "notes.txt").write_text("no source")
+    assert before == bundles._state({"guest": root})
+    if changed == "another name":
+        source.rename(root / "one.py")
+    else:
+        other = tmp_path / "other.py"
+        other.write_text("x = 2\n")
+        os.utime(other, ns=(10**18, 10**18))
+        other.replace(source)
+    assert before != bundles._state({"guest": root})
 
 
 @pytest.mark.parametrize("step", ["_bytecode", "_keep"])

@@ -96,7 +96,8 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "testing/arena/build.py": "makes the mounts and namespaces of an arena, with the interpreter alone",
     },
     "subprocess": {
-        "environments/local/zygote.py": "starts the one clean process that sessions are forked from",
+        "environments/local/launch.py": "starts the one clean process that sessions are forked from",
+        "environments/local/zygote.py": "waits for that process at its end",
         "environments/local/startup.py": "waits for that process where it does not come up",
         "agents/tables/read.py": "starts the process in which a file of somebody else's is parsed",
         "testing/control.py": "runs an attack where no wall stands, to show that it works there",

@@ -85,6 +85,10 @@ def named(annotation: object) -> Iterator[type]:
             yield from named(each)
 
 
+#: What signatures name and their modules do not import: it takes longer than the first session.
+LATE = {"Policy": rlm_secure.Policy}
+
+
 def annotations(kind: type) -> Iterator[type]:
     """Every class of the package in the fields, properties and public methods of an exported class."""
     for base in kind.__mro__:
@@ -94,7 +98,7 @@ def annotations(kind: type) -> Iterator[type]:
         for value in found:
             value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
             if isinstance(value, type) or inspect.isfunction(value):
-                for annotation in typing.get_type_hints(value).values():
+                for annotation in typing.get_type_hints(value, localns=LATE).values():
                     yield from named(annotation)
 
 
@@ -108,7 +112,7 @@ def test_what_an_exported_signature_names_is_exported() -> None:
 
 @pytest.mark.parametrize("opened", [RLM, Sandbox, AsyncSandbox])
 def test_editors_complete_the_names_of_backends_and_environments(opened: type) -> None:
-    hints = typing.get_type_hints(opened.__init__)
+    hints = typing.get_type_hints(opened.__init__, localns=LATE)
     expected = {"environment": EnvironmentType | str, "backend": ClientBackend | str}
     assert {name: hints[name] for name in expected if name in hints} == {
         name: hint for name, hint in expected.items() if name in hints

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import signal
 import sys
@@ -11,13 +12,29 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
-from rlm_secure.cli import arena, ask, audit, demo, doctor, exec_, explain, log, options, policy, react, run, sandbox
+from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, INTERRUPTED, say
 
 #: Seconds after which an interrupt that was lost is raised again.
 _AGAIN: Final = 0.1
 
 Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int | None
+
+#: Each command, and its module, in the order of the help.
+_COMMANDS: Final = {
+    "run": "run",
+    "react": "react",
+    "ask": "ask",
+    "exec": "exec_",
+    "demo": "demo",
+    "doctor": "doctor",
+    "audit": "audit",
+    "explain": "explain",
+    "policy": "policy",
+    "sandbox": "sandbox",
+    "arena": "arena",
+    "log": "log",
+}
 
 DETAILS = """\
 examples:
@@ -31,8 +48,8 @@ examples:
 NO_COLOR=1 switches colours off; so does a pipe."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the whole command line, or of `command` alone, with no module of another one."""
     whole = options.Parser(
         prog="rlm-secure",
         usage="rlm-secure COMMAND [options]",
@@ -43,8 +60,9 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="store_true", help="print the version and exit")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (run, react, ask, exec_, demo, doctor, audit, explain, policy, sandbox, arena, log):
-        command.add(commands)
+    for name, module in _COMMANDS.items():
+        if command in (None, name):
+            importlib.import_module(f"rlm_secure.cli.{module}").add(commands)
     return whole
 
 
@@ -60,7 +78,8 @@ def _open_closed_streams() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command with `arguments` (those of the process by default). Returns its exit code."""
     _open_closed_streams()
-    whole = parser()
+    given = sys.argv[1:] if arguments is None else arguments
+    whole = parser(given[0] if given and given[0] in _COMMANDS else None)
     parsed = whole.parse_args(arguments)
     if parsed.version:
         from importlib.metadata import version

@@ -56,14 +56,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the code. Returns the exit code."""
-    from rlm_secure import Sandbox, documents
     from rlm_secure.errors import CellException, CellRefused
-    from rlm_secure.policy import load_policy
+    from rlm_secure.policy import shipped
+    from rlm_secure.sandbox import Sandbox
 
-    policy = load_policy(arguments.policy)
+    policy = shipped.resolved(arguments.policy)
     source = arguments.code if arguments.code is not None else _source(arguments.file)
     context: Any = None
     if arguments.context:
+        from rlm_secure import documents
+
         context = documents.read(arguments.context, limit=policy.limits.context_bytes, note=say)
     given = transfer.read(arguments, policy)
     with Sandbox(policy=policy, context=context, environment=arguments.environment) as sandbox:

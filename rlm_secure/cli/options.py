@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import re
 import sys
@@ -49,6 +48,8 @@ class Parser(argparse.ArgumentParser):
 
 def meant(name: str, known: Iterable[str]) -> str:
     """The known name that is nearest, as the end of a sentence; "" where none is near."""
+    import difflib  # for a mistake alone
+
     near = difflib.get_close_matches(name, known, 1)
     return f"; did you mean {near[0]}?" if near else ""
 

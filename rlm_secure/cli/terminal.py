@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any, Final, TextIO
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rlm_secure.inert import inert as for_people
+
+if TYPE_CHECKING:  # a command that prints plain text alone imports nothing of rich
+    from rich.console import Console
+    from rich.table import Table
 
 #: Exit codes of every command. All others are reserved.
 OK: Final = 0
@@ -60,12 +60,16 @@ def talk() -> Console:
 
 
 def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
     width = None if stream.isatty() else _PIPED_WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, soft_wrap=not stream.isatty())
 
 
 def show_table(table: Table) -> None:
     """Print a table on stdout; in a pipe without trailing blanks."""
+    from rich.text import Text
+
     console = report()
     if console.is_terminal:
         console.print(table)
@@ -78,4 +82,6 @@ def show_table(table: Table) -> None:
 
 def say(message: str, *, style: str = "") -> None:
     """Print one message on stderr, escaped."""
+    from rich.text import Text
+
     talk().print(Text(inert(message), style=style))

@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
-import inspect
+import functools
+import importlib
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from rlm_secure.environments.interface import AuditSink, CallFailed, Environment, HostCalls, Session
-from rlm_secure.environments.registry import create_environment
-from rlm_secure.environments.repl import REPL
-from rlm_secure.registry import EnvironmentType
+if TYPE_CHECKING:
+    from rlm_secure.environments.interface import AuditSink, CallFailed, Environment, HostCalls, Session
+    from rlm_secure.environments.registry import create_environment
+    from rlm_secure.environments.repl import REPL
+    from rlm_secure.registry import EnvironmentType
 
-#: What REPL takes itself.
-_OPTIONS: Final = frozenset(inspect.signature(REPL).parameters)
+#: Imported on first use: a local session's process is started before its host imports the rest (local/launch.py).
+_FROM: Final = {
+    **dict.fromkeys(
+        ("AuditSink", "CallFailed", "Environment", "HostCalls", "Session"), "rlm_secure.environments.interface"
+    ),
+    "create_environment": "rlm_secure.environments.registry",
+    "REPL": "rlm_secure.environments.repl",
+    "EnvironmentType": "rlm_secure.registry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FROM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_FROM[name]), name)
+    globals()[name] = value
+    return value
+
+
+@functools.cache
+def _options() -> frozenset[str]:
+    """What REPL takes itself."""
+    import inspect
+
+    from rlm_secure.environments.repl import REPL
+
+    return frozenset(inspect.signature(REPL).parameters)
 
 
 def get_environment(name: EnvironmentType | str, kwargs: Mapping[str, Any]) -> REPL:
@@ -21,8 +48,12 @@ def get_environment(name: EnvironmentType | str, kwargs: Mapping[str, Any]) -> R
     `kwargs` holds REPL's own options and those of the environment; the loop adds `reservation`, so that the runs of
     one tree may share sandboxes. Raises ValueError for an unknown name.
     """
-    options = {key: value for key, value in kwargs.items() if key in _OPTIONS}
-    rest = {key: value for key, value in kwargs.items() if key not in _OPTIONS}
+    from rlm_secure.environments.registry import create_environment
+    from rlm_secure.environments.repl import REPL
+
+    own = _options()
+    options = {key: value for key, value in kwargs.items() if key in own}
+    rest = {key: value for key, value in kwargs.items() if key not in own}
     reservation = rest.pop("reservation", None)
     environment = create_environment(name, **rest)
     if reservation is not None:

@@ -4,6 +4,9 @@ The sources are deterministic: sorted names, fixed times, no compression (zipimp
 this interpreter's bytecode of them, which saves every process of a sandbox 0.1 s; a sandbox with another version of
 Python uses the sources. It is compiled once, and cached where Python keeps this package's bytecode: whoever can write
 there can already change what the host runs. If it cannot be cached, the bundle has the sources only.
+
+The cache ends with two digests: of the sources, and of that and of their files' states (inode, size, times of the last
+changes). While no state changes, no source is read.
 """
 
 from __future__ import annotations
@@ -11,19 +14,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
-import io
 import os
-import py_compile
 import stat
 import sys
-import tempfile
-import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from rlm_secure.errors import EnvironmentUnavailable
-from rlm_secure.removal import Scratch
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ENTRY = "from guest.main import main\n\nmain()\n"
@@ -43,43 +42,76 @@ def bundle() -> Bundle:
     restricted = importlib.util.find_spec("RestrictedPython")
     if restricted is None or restricted.origin is None:
         raise EnvironmentUnavailable("RestrictedPython is not installed: pip install 'RestrictedPython>=9.0'")
+    folders = {"guest": Path(__file__).parents[1] / "guest", "RestrictedPython": Path(restricted.origin).parent}
+    kept = Path(importlib.util.cache_from_source(str(Path(__file__).with_name("guest.py")))).with_suffix(".zip")
+    state, before = _state(folders), b""
+    with contextlib.suppress(OSError):
+        before = kept.read_bytes()
+    if before.endswith(_comment(state, sha256 := before[-64:].decode("ascii", "replace"))):
+        return Bundle(before, sha256)
     files = {"__main__.py": _ENTRY.encode()}
-    files.update(_sources(Path(__file__).parents[1] / "guest", "guest"))
-    files.update(_sources(Path(restricted.origin).parent, "RestrictedPython"))
+    for package, root in folders.items():
+        files.update(_sources(root, package))
     sources = _archive(files)
     sha256 = hashlib.sha256(sources).hexdigest()
-    kept = Path(importlib.util.cache_from_source(str(Path(__file__).with_name("guest.py")))).with_suffix(".zip")
-    with contextlib.suppress(OSError):
-        data = kept.read_bytes()
-        if data.endswith(sha256.encode()):  # the archive's comment, which is written last
-            return Bundle(data, sha256)
+    comment = _comment(state, sha256)
+    # The same sources with other states, as in a copy or an image, have the same bytecode.
+    same = before.endswith(sha256.encode()) and before[-len(comment) - 2 : -len(comment)] == b"\x80\0"
     if not sys.dont_write_bytecode and os.access(kept.parent, os.W_OK):
-        with contextlib.suppress(OSError):  # a full disk, no descriptor left: use the sources
-            data = _archive(files | _bytecode(files), comment=sha256)
-            _keep(data, kept)
-            return Bundle(data, sha256)
-    return Bundle(sources, sha256)
+        with contextlib.suppress(OSError):  # a full disk, no descriptor left: use what there is
+            archive = before[: -len(comment)] + comment if same else _archive(files | _bytecode(files), comment=comment)
+            _keep(archive, kept)
+            return Bundle(archive, sha256)
+    return Bundle(before if same else sources, sha256)
+
+
+def _comment(state: bytes, sha256: str) -> bytes:
+    """The end of a cache, which is written last."""
+    return f"{hashlib.sha256(state + sha256.encode()).hexdigest()}{sha256}".encode()
+
+
+def _state(folders: dict[str, Path]) -> bytes:
+    """The states of all sources: whatever changes one, changes its inode or the time of its last change."""
+    found = []
+    for package, root in folders.items():
+        for path, entry in _files(str(root), package):
+            is_at = entry.stat()
+            found.append((path, is_at.st_dev, is_at.st_ino, is_at.st_size, is_at.st_mtime_ns, is_at.st_ctime_ns))
+    return repr(sorted(found)).encode()
+
+
+def _files(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """The sources below a folder, each with its name in the bundle."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield f"{name}/{entry.name}", entry
+            elif entry.name not in ("tests", "__pycache__") and entry.is_dir():
+                yield from _files(entry.path, f"{name}/{entry.name}")
 
 
 def _sources(root: Path, package: str) -> dict[str, bytes]:
-    return {
-        f"{package}/{path.relative_to(root).as_posix()}": path.read_bytes()
-        for path in root.rglob("*.py")  # the installed package itself
-        if "tests" not in path.relative_to(root).parts
-    }
+    return {name: Path(entry.path).read_bytes() for name, entry in _files(str(root), package)}
 
 
-def _archive(files: dict[str, bytes], *, comment: str = "") -> bytes:
+def _archive(files: dict[str, bytes], *, comment: bytes = b"") -> bytes:
+    import io  # these modules are for the first start after an installation
+    import zipfile
+
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), files[name])
-        archive.comment = comment.encode()
+        archive.comment = comment
     return buffer.getvalue()
 
 
 def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
     """The bytecode of each file, under its name in the bundle: it must not reveal where the host has the package."""
+    import py_compile
+
+    from rlm_secure.removal import Scratch
+
     compiled = {}
     with Scratch() as directory:
         source, target = directory / "source", directory / "target"
@@ -94,6 +126,8 @@ def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
 
 def _keep(data: bytes, path: Path) -> None:
     """Write a temporary file, then rename it: another process sees all of the data or none."""
+    import tempfile
+
     number, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
     try:
         with os.fdopen(number, "wb") as file:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.decision import Decided
@@ -18,9 +18,11 @@ from rlm_secure.environments.turn import Owned
 from rlm_secure.errors import CallFailed, EnvironmentUnavailable
 from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.policy.gate import Gate
-from rlm_secure.policy.model import Policy
 from rlm_secure.registry import ENVIRONMENTS
 from rlm_secure.types import CodeFinding
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 __all__ = ["AuditSink", "CallFailed", "Environment", "HostCalls", "Session"]
 

@@ -14,10 +14,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from rlm_secure.errors import EnvironmentUnavailable
-from rlm_secure.policy.model import Policy
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 _log = logging.getLogger("rlm_secure.cloud")
 

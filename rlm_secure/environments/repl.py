@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, Snapshot, require_walls
@@ -38,11 +38,15 @@ from rlm_secure.errors import (
 )
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.plural import counted
-from rlm_secure.policy import Gate, Policy, load_policy
+from rlm_secure.policy import shipped
+from rlm_secure.policy.gate import Gate
 from rlm_secure.tagged import tag
 from rlm_secure.tools import RESERVED_TOOL_NAMES, Toolbox, parse_custom_tools
 from rlm_secure.types import CodeFinding, REPLResult
 from rlm_secure.values import Values, unavailable
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 _log = logging.getLogger("rlm_secure.session")
 
@@ -84,7 +88,7 @@ class REPL(Owned):
         running: Callable[[Any], AbstractContextManager[None]] = nullcontext,
         with_values: bool = False,
     ) -> None:
-        self.policy = load_policy(policy)
+        self.policy = shipped.resolved(policy)
         Gate(self.policy).environment(environment.name).require()
         self.persistent = persistent
         self.depth = depth

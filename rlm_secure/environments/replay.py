@@ -16,7 +16,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable, code_findings, digest_of
 from rlm_secure.decision import Decided
@@ -43,10 +43,12 @@ from rlm_secure.errors import (
     told_to_cells,
 )
 from rlm_secure.policy.gate import Gate
-from rlm_secure.policy.model import Policy
 from rlm_secure.tools.hostcall import HostCall, abandoned
 from rlm_secure.types import CodeFinding, encodable
 from rlm_secure.values import unavailable
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 #: A JSON value of up to this many characters is sent in a frame.
 _SMALL = 64 * 1024

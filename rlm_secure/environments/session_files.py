@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rlm_secure import files
 from rlm_secure.broker.protocol import MAX_FILE_NAME, is_file_name
 from rlm_secure.environments.interface import Session
 from rlm_secure.inert import excerpt
-from rlm_secure.policy import Gate, Policy
+from rlm_secure.policy.gate import Gate
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 
 class SessionFiles(MutableMapping[str, bytes]):

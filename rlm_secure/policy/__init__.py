@@ -1,7 +1,29 @@
 """The policy: what a run may do, loaded from TOML, applied by the gate."""
 
-from rlm_secure.policy.gate import Decision, Gate
-from rlm_secure.policy.load import Loaded, Origin, load_policy, problems, trace
-from rlm_secure.policy.model import Policy
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.gate import Decision, Gate
+    from rlm_secure.policy.load import Loaded, Origin, load_policy, problems, trace
+    from rlm_secure.policy.model import Policy
+
+#: Imported on first use: the model needs pydantic, without which a session of a shipped policy starts (shipped.py).
+_FROM: Final = {
+    **dict.fromkeys(("Decision", "Gate"), "rlm_secure.policy.gate"),
+    **dict.fromkeys(("Loaded", "Origin", "load_policy", "problems", "trace"), "rlm_secure.policy.load"),
+    "Policy": "rlm_secure.policy.model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FROM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_FROM[name]), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = ["Decision", "Gate", "Loaded", "Origin", "Policy", "load_policy", "problems", "trace"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from rlm_secure.guarantees import Level
-from rlm_secure.policy.load import load_policy
-from rlm_secure.policy.model import LM, Policy
+from rlm_secure.policy import shipped
 from rlm_secure.resources import policy_names
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 
 def chosen(policy: Policy) -> bool:
@@ -25,4 +28,4 @@ def bounded(policy: Policy) -> Level:
 
 @functools.cache
 def _shipped() -> frozenset[float]:
-    return frozenset({LM().cost_usd, *(load_policy(name).lm.cost_usd for name in policy_names())})
+    return frozenset(shipped.policy(name).lm.cost_usd for name in policy_names())

@@ -9,15 +9,17 @@ Guards: every refusal of the host
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rlm_secure.errors import CallRefused, CellRefused, EnforcementError, PromptTooLarge, Refused
 from rlm_secure.guarantees import EnforcementReport, Wall
-from rlm_secure.policy.model import Policy
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 #: The formats of keys and tokens of well-known services: text that contains one is never quoted.
 _SECRET = re.compile(
@@ -136,6 +138,8 @@ class Gate:
         allowed = (*self.policy.lm.models, *sorted(self.run_models))
         if name in allowed:
             return Decision(True, "lm-models")
+        import difflib  # for this sentence alone
+
         close = difflib.get_close_matches(name[:200], allowed, 1)
         instead = f"use {close[0]!r}" if close else "leave model= out to use the run's own"
         return Decision(

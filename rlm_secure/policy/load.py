@@ -81,9 +81,6 @@ def load_policy(ref: Reference) -> Policy:
     return trace(ref).policy
 
 
-Policy.loader = load_policy
-
-
 def trace(ref: Reference, *, below: Path | None = None) -> Loaded:
     """As load_policy, with the origin of every value. A Path is read without following links `below` that folder.
     Raises PolicyError."""

@@ -6,15 +6,18 @@ needs to name only what differs. There is no key for `open` or `__import__`: no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
 
 from rlm_secure.checks import patterns
 from rlm_secure.guarantees import Wall
+from rlm_secure.policy import derived
+from rlm_secure.policy.derived import PACKAGES
 from rlm_secure.registry import ENVIRONMENTS, REMOTE_WALLS, RunsIn, environment_names
 
 MIB = 1024 * 1024
@@ -35,9 +38,6 @@ KNOWN_MODULES = (
     "secrets", "shlex", "statistics", "string", "struct", "sys", "textwrap", "threading", "time", "traceback",
     "types", "typing", "unicodedata", "urllib", "urllib.parse", "uuid", "warnings", "zlib", "zoneinfo",
 )  # fmt: skip
-
-#: Third-party packages that have facades, each with all that it needs. They are installed beside us: the extra `data`.
-PACKAGES = ("matplotlib", "numpy", "pandas")
 
 
 def _known_module(name: str) -> str:
@@ -121,8 +121,7 @@ class Language(Section):
     @property
     def packages(self) -> tuple[str, ...]:
         """The third-party packages that `modules` need, sorted. With pandas or matplotlib comes numpy."""
-        asked = {name for name in self.modules if name in PACKAGES}
-        return tuple(sorted(asked | {"numpy"})) if asked else ()
+        return derived.packages(self.modules)
 
 
 #: Calls that code of an analysis has no use for: what runs text or reaches names by text, and files.
@@ -280,8 +279,7 @@ class Isolation(_WallsOfEach):
 
     def required(self, environment: str, own: tuple[Wall, ...] = ()) -> tuple[Wall, ...]:
         """Walls that `environment` must build: its list, and its `own` minimum, without the best-effort ones."""
-        optional = {entry.wall for entry in self.best_effort}
-        return tuple(wall for wall in dict.fromkeys((*self.listed(environment), *own)) if wall not in optional)
+        return derived.required(self.listed(environment), own, (entry.wall for entry in self.best_effort))
 
     def requiring_nothing(self, environment: str) -> Isolation:
         """A copy with no walls listed for `environment`, or any built-in one: to see which walls it builds."""
@@ -384,10 +382,8 @@ class Policy(Section):
     data: Data = Data()
     audit: Audit = Audit()
 
-    #: load_policy, which load.py sets: it is built on this module.
-    loader: ClassVar[Callable[[Policy | str | Path | Mapping[str, Any]], Policy]]
-
     @classmethod
     def load(cls, ref: Policy | str | Path | Mapping[str, Any]) -> Policy:
         """The policy that `ref` means: a shipped name, a path, a mapping, or a Policy. Raises PolicyError."""
-        return cls.loader(ref)
+        loaded: Policy = sys.modules[__name__.rpartition(".")[0]].load_policy(ref)  # which is built on this module
+        return loaded

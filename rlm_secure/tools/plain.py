@@ -13,9 +13,6 @@ from pathlib import PurePath
 from typing import Any, Final
 from uuid import UUID
 
-from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
-
 #: Most levels of lists and dicts in a result: as many as a frame from a guest may have.
 _DEPTH: Final = 64
 #: Most bits of an integer in a result: somewhat below the 4,300 digits that Python converts from and to text.
@@ -71,6 +68,8 @@ class _Plain:
         if issubclass(kind, float):
             return _finite(float.__float__(value))
         if issubclass(kind, _LEAVES):
+            from pydantic_core import to_jsonable_python  # here: most sandboxes have no tools
+
             return self.of(to_jsonable_python(value), 0)
         if depth == 0:
             raise NoJSON(f"lists or dicts nested deeper than {_DEPTH}")
@@ -94,6 +93,8 @@ class _Plain:
         for base in _LISTS:
             if issubclass(kind, base):
                 return [self.of(item, depth) for item in base.__iter__(value)]
+        from pydantic import BaseModel
+
         if issubclass(kind, BaseModel):
             return self._container(dict, value.model_dump(mode="python"), depth)
         if dataclasses.is_dataclass(kind):

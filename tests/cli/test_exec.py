@@ -8,12 +8,14 @@ import pty
 import select
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from rlm_secure import cli
 from rlm_secure.cli import exec_
 from tests.cli.conftest import COMMAND, Run, environment
 
@@ -207,3 +209,25 @@ def test_half_of_a_program_is_not_run_where_stdin_does_not_wait(
         with pytest.raises(SystemExit):
             exec_._source("-")
     assert "- cannot be read: Resource temporarily unavailable; name a Python file" in capsys.readouterr().err
+
+
+def test_one_cell_needs_neither_the_model_of_policies_nor_other_commands() -> None:
+    code = (
+        "import sys\n"
+        "from rlm_secure.cli import main\n"
+        "assert main(['exec', '-c', '6 * 7']) == 0\n"
+        "loaded = {name for name in sys.modules if name.split('.')[0] in ('pydantic', 'rich', 'openai')}\n"
+        "print(loaded, sorted(name for name in sys.modules if name.startswith('rlm_secure.cli.')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200)
+    commands = [f"rlm_secure.cli.{name}" for name in ("exec_", "options", "terminal", "transfer")]
+    assert done.stdout == f"42\nset() {commands}\n", done.stderr
+
+
+def test_every_command_is_in_the_whole_parser_and_alone() -> None:
+    whole = cli.parser().format_help()
+    for name in cli._COMMANDS:
+        assert f"\n    {name} " in whole
+        with pytest.raises(SystemExit) as ended:
+            cli.main([name, "--help"])
+        assert ended.value.code == 0

@@ -104,7 +104,7 @@ def silent() -> Iterator[tuple[int, Callable[[], None]]]:
         each.close()
 
 
-@pytest.mark.parametrize("module", ["argparse", "rich.console", "rlm_secure.cli.terminal"])
+@pytest.mark.parametrize("module", ["argparse", "rlm_secure.cli.terminal"])
 def test_while_the_command_line_itself_is_imported(module: str) -> None:
     with started(*LOOP, python=("-X", "importtime")) as process:
         imported(process, module)
@@ -114,6 +114,7 @@ def test_while_the_command_line_itself_is_imported(module: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "module"),
     [
+        (LOOP, "rlm_secure.cli.transfer"),
         (LOOP, "rlm_secure.policy"),
         (("run", "?", "--backend", "scripted", "--backend-arg", "turns=[]"), "rlm_secure.rlm.completion"),
         (("doctor", "--environment", "local"), "rlm_secure.environments.local.zygote"),

@@ -576,6 +576,7 @@ READERS: dict[str, Reader] = {
     "environments/cloud/prime.py": Reader("partition in a loop", reason="names of sandboxes that the provider's API lists"),
     "environments/remote/worker.py": Reader("decode event", ("frames in the host",)),
     "files.py": Reader("os.read", reason="pieces of a file, counted; who asks for them decodes"),
+    "guest/language/facades/times.py": Reader("os.read", reason="64 KiB at most of each of the machine's time zones"),
     "guest/zygote/apart.py": Reader("recvmsg socket.recv_fds unpack", reason=_KERNEL),
     "guest/supervisor/bodies.py": Reader("wire.loads", _GUEST_JSON),
     "guest/language/compiler.py": Reader("compile", reason="a cell's own source, in its worker, under the clock of its cell"),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from rlm_secure.environments.interface import Environment, Session
-from rlm_secure.environments.local.session import open_session
-from rlm_secure.policy.model import Policy
+if TYPE_CHECKING:
+    from rlm_secure.environments.local.environment import LocalEnvironment
 
 
-class LocalEnvironment(Environment):
-    """Sessions in processes of their own: namespaces, empty root, Landlock, seccomp, rlimits."""
+def __getattr__(name: str) -> Any:
+    if name != "LocalEnvironment":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # On first use: launch.py starts a process before the host imports what talks to it.
+    return importlib.import_module("rlm_secure.environments.local.environment").LocalEnvironment
 
-    name = "local"
 
-    def open(self, policy: Policy, *, tools: Mapping[str, str] | None = None) -> Session:
-        """Start a sealed session. See Environment.open."""
-        return open_session(policy, tools=tools)
+__all__ = ["LocalEnvironment"]

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm_secure.broker import protocol
 from rlm_secure.environments.deadline import Deadline
@@ -22,7 +22,9 @@ from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Level, Wall
-from rlm_secure.policy.model import Limits
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Limits
 
 _REFILL_DELAY_SECONDS = 0.02
 #: Touch the memory that a first cell needs, its seed included, and leave no variables.

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.guarantees import WITHOUT_PACKAGES, EnforcementReport, Level, Wall, WallStatus, language_wall
 from rlm_secure.policy.gate import Gate
-from rlm_secure.policy.model import Policy
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 Findings = Mapping[str, tuple[str, str]]
 _Items = tuple[tuple[str, tuple[str, str]], ...]

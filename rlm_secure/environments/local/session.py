@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.context import SharedContext, share
@@ -42,7 +42,9 @@ from rlm_secure.errors import CellCrashed, CellError, EnvironmentUnavailable, Pr
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
-from rlm_secure.policy.model import Policy
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 #: If the log took more CPU seconds, or has more entries, a checkpoint precedes the next cell where that is worth its
 #: copies (copycost.py).

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm_secure.broker.protocol import Call, CellResult, Printed, check_nonce, decode, event, fresh_nonce
 from rlm_secure.environments.deadline import SLICE_SECONDS, Deadline
@@ -35,7 +35,9 @@ from rlm_secure.errors import (
     ProtocolViolation,
     WallViolation,
 )
-from rlm_secure.policy.model import Limits
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Limits
 
 _HEADER = struct.Struct(">I")
 #: Bytes of one send(2): the kernel restarts its timeout with each piece that the worker reads.

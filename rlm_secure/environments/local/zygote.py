@@ -1,10 +1,9 @@
 """The host's handle on a zygote: one clean process that forks sealed sessions on request.
 
-A host process has one zygote for each way to build walls. It is started by exec, never by fork alone, so that it
-inherits no memory, thread or lock of the host; its environment is minimal (_environment), and it inherits two
-descriptors: the bundle and the control socket. It ends with all its sessions when that socket closes or the host dies.
+A host process has one zygote for each way to build walls; launch.py starts its process. It ends with all its sessions
+when its control socket closes or the host dies.
 
-Guards: how the zygote is started, and how its answers are validated
+Guards: how the zygote is told what it is for, and how its answers are validated
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ from typing import Any
 
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments import user_ids
-from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local import idle, packages, startup
+from rlm_secure.environments.local import idle, launch, packages, pidfd, startup
 from rlm_secure.environments.local.prefork import PreforkedProcess, ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
-from rlm_secure.policy.load import load_policy
+from rlm_secure.policy import shipped
 from rlm_secure.resources import policy_names
 
 _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
+_END_SECONDS = 2.0
 #: A zygote is replaced after this many sessions or seconds: its children share hash seed and memory layout.
 _SESSIONS = 1_000
 _AGE_SECONDS = 3600.0
@@ -72,7 +71,7 @@ class Zygote:
         self._asking = False
         self._preforked = PreforkedProcess()
         self._started = time.monotonic()
-        self._control, self._process = self._launch()
+        self._control, self._process, self._errors = launch.take()
         self._boot()
 
     @property
@@ -160,11 +159,9 @@ class Zygote:
         self._retired = True
         self._preforked.clear()
         self._control.close()
-        try:
-            self._process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
+        if not self._ended(_END_SECONDS):
             self._process.kill()
-            self._process.wait()
+        self._process.wait()
 
     def forget(self) -> None:
         """In a forked child of the host: close our copy of the descriptors, and leave the process alone."""
@@ -172,43 +169,24 @@ class Zygote:
         self._control.close()
         self._process.returncode = 0  # not our child: keeps Popen from waiting for it
 
+    def _ended(self, seconds: float) -> bool:
+        """Whether the process has ended, or does within `seconds`. Popen would look every few milliseconds."""
+        if self._process.poll() is not None:
+            return True
+        with contextlib.suppress(OSError):
+            handle = os.pidfd_open(self._process.pid)  # its pid until it is waited for
+            try:
+                return pidfd.ended(handle, seconds)
+            finally:
+                os.close(handle)
+        try:
+            self._process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def _used_up(self, part: float) -> bool:
         return self.sessions >= part * _SESSIONS or time.monotonic() - self._started > part * _AGE_SECONDS
-
-    def _launch(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-        executable = startup.interpreter()
-        with contextlib.ExitStack() as passed, contextlib.ExitStack() as kept:
-            try:
-                startup.standard_streams()
-                control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-                kept.enter_context(control)
-                passed.enter_context(theirs)
-                self._errors, errors = os.pipe()
-                kept.callback(os.close, self._errors)
-                passed.callback(os.close, errors)
-                os.set_blocking(errors, False)  # read only if the start fails: a full pipe must not block the zygote
-                archive = passed.enter_context(os.fdopen(os.memfd_create("rlm_secure-guest"), "wb"))
-                archive.write(bundle().data)
-                archive.flush()
-                process = subprocess.Popen(
-                    [
-                        *(executable, "-I", "-S", "-B", "-X", "utf8"),
-                        *(f"/proc/self/fd/{archive.fileno()}", "zygote", str(theirs.fileno())),
-                    ],
-                    pass_fds=(archive.fileno(), theirs.fileno()),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
-                    cwd="/",  # the host's directory may be gone
-                    env=_environment(),
-                    start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
-                )
-            except OSError as error:
-                raise EnvironmentUnavailable(
-                    f"could not start {executable} for the sandbox: {error}{startup.advice(error, executable)}"
-                ) from error
-            kept.pop_all()
-        return control, process
 
     def _boot(self) -> None:
         profiles = {
@@ -222,7 +200,8 @@ class Zygote:
             "mdwe": self.plan.mdwe,
             "profiles": profiles,
             # Of the shipped policies only: the zygote does not depend on any caller's policy.
-            "modules": [load_policy(name).language.modules for name in policy_names()],
+            "modules": [shipped.policy(name).language.modules for name in policy_names()],
+            "zones": zoneinfo.TZPATH,
             "packages": {"names": self.plan.packages, "paths": packages.folders(self.plan.packages)},
         }
         try:
@@ -271,21 +250,6 @@ class Zygote:
                 raise EnvironmentUnavailable(f"the zygote is gone: {error}") from None
             finally:
                 self._asking = False
-
-
-def _environment() -> dict[str, str]:
-    # From the host's environment only the paths of a shared libpython and of time zones (without the latter, zoneinfo
-    # reads half a megabyte of build settings). Huge pages for large mallocs, where a session may have them, make large
-    # strings, and checkpoints of them, several times cheaper.
-    environment = {
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-        "LC_ALL": "C.UTF-8",
-        "LD_BIND_NOW": "1",  # symbols are resolved once, not in every session
-        "PYTHONTZPATH": os.pathsep.join(zoneinfo.TZPATH),
-    }
-    if library_path := os.environ.get("LD_LIBRARY_PATH"):
-        environment["LD_LIBRARY_PATH"] = library_path
-    return environment
 
 
 _zygotes: dict[Plan, Zygote] = {}

@@ -6,6 +6,7 @@ Guards: how the zygote leaves root, the environment and the namespaces of the ho
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import resource
 import signal
@@ -51,9 +52,11 @@ def preload(chosen: dict[str, Any] | None = None) -> None:
         packages.close(chosen["names"])
         tagged.simplify(packages.plain(chosen["names"]))
         digest.know(packages.frames(chosen["names"]))
+        gc.collect()  # our own imports leave no garbage
     facades.preload()
     library.read_all()
     memory.enable_in_place()
+    gc.freeze()  # a cell enables the collector, which would look at all that was imported
     streams = sys.stdout, sys.stderr
     warmup.warm_up()
     sys.stdout, sys.stderr = streams  # the streams of the trial session would hide why a start failed

@@ -30,6 +30,7 @@ import signal
 import socket
 import sys
 import time
+import zoneinfo
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -53,6 +54,8 @@ def main(control_fd: int) -> None:
     if os.getppid() != config["host_pid"] and not config.get("apart"):
         return  # the host died before we could watch its pidfd
     try:
+        if "zones" in config:  # the host's folders; a supervisor sends none
+            zoneinfo.reset_tzpath(config["zones"])
         boot.preload(config.get("packages"))
     except Exception as error:
         if not config.get("packages") or not config["packages"]["names"] or config["packages"]["paths"] is not None:
@@ -229,10 +232,13 @@ class _Zygote:
 
     def _prove(self) -> None:
         """Test the walls before they are reported: children that are sealed like sessions try what each must stop."""
-        own = self._own_user
+        own, program = self._own_user, self._profiles["worker"]
         reader, writer = os.pipe()
         map_pages = memory.map_pages  # passed as an argument, because kernel/ must not import from session/
         probe = self._spawn(lambda: probes.try_everything(writer, self._landlock, map_pages, own_namespaces=own))
+        caller = None  # at the same time, as neither needs the other
+        if program is not None:
+            caller = self._spawn(lambda: probes.forbidden_call(writer, self._landlock, program, own_namespaces=own))
         os.close(writer)
         with os.fdopen(reader, "rb") as pipe:
             tried = wire.loads(pipe.read(_MESSAGE) or b"{}")
@@ -244,14 +250,9 @@ class _Zygote:
             stopped = outcome != "the probe died" and not outcome.startswith("won")
             note = self._found.note if stopped else self._found.miss
             note(wall, f"{self._found.found[wall][1]}; {what}: {outcome}")
-        program = self._profiles["worker"]
-        if program is None:
+        if program is None or caller is None:
             return
-        reader, writer = os.pipe()
-        probe = self._spawn(lambda: probes.forbidden_call(writer, self._landlock, program, own_namespaces=own))
-        os.close(reader)
-        os.close(writer)
-        _, status = os.waitpid(probe, 0)
+        _, status = os.waitpid(caller, 0)
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS:
             self._found.note("seccomp", f"{len(program) // 8} instructions; socket(2) killed a probe with SIGSYS")
         else:

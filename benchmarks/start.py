@@ -1,0 +1,74 @@
+"""From the start of a program to its first result, beside the interpreter alone and a plain child process.
+
+Every case is a process of its own, with a warm file cache. The CPU rows count all its processes, those that prepare
+the next sessions included, where the table says seconds.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+from benchmarks.runner import Case, benchmark
+
+CELL = "1 + 1"
+_CHILD = f"print(eval(compile({CELL!r}, '<cell>', 'eval')))"
+#: What a program does with the interpreter alone: start another one that compiles and runs the cell.
+_PLAIN = f"import subprocess, sys; subprocess.run([sys.executable, '-I', '-c', {_CHILD!r}], check=True)"
+_LIBRARY = f"""
+from rlm_secure import Sandbox
+with Sandbox() as sandbox:
+    print(sandbox.run({CELL!r}).text)
+"""
+PROGRAMS = {
+    "python -c pass": ["-c", "pass"],
+    "python -I -S -c pass": ["-I", "-S", "-c", "pass"],
+    "a plain child process": ["-c", _PLAIN],
+    "import rlm_secure": ["-c", "import rlm_secure"],
+    "Sandbox().run": ["-c", _LIBRARY],
+    "rlm-secure exec -c": ["-m", "rlm_secure", "exec", "-c", CELL],
+}
+
+
+def started(arguments: Sequence[str]) -> Callable[[], None]:
+    """Run a program to its end."""
+
+    def action() -> None:
+        subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+
+    return action
+
+
+def processor(arguments: Sequence[str]) -> Case:
+    """The CPU time of a program and its children."""
+    used = 0.0
+    program = started(arguments)
+
+    def spent() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    def action() -> None:
+        nonlocal used
+        before = spent()
+        program()
+        used = spent() - before
+
+    return Case("", action, value=lambda: used)
+
+
+@benchmark("start", "from the start of a program to its end, with one result")
+def start() -> Iterator[Sequence[Case]]:
+    """The wall time of each program."""
+    yield [Case(name, started(arguments)) for name, arguments in PROGRAMS.items()]
+
+
+@benchmark("start-cpu", "the same in CPU time, of all its processes")
+def start_cpu() -> Iterator[Sequence[Case]]:
+    """The CPU time of each program."""
+    yield [
+        Case(name, measured.action, value=measured.value)
+        for name, measured in ((name, processor(arguments)) for name, arguments in PROGRAMS.items())
+    ]

@@ -1,0 +1,142 @@
+"""Starts the process of a zygote; the first one of a program ahead of the imports of everything that talks to it.
+
+It is started by exec, never by fork alone, so that it inherits no memory, thread or lock of the host; its environment
+is minimal (environment), and it inherits two descriptors: the bundle and the control socket. It imports its program and
+waits: what it is for is the first message on that socket. It ends when that socket closes or the host dies.
+
+Guards: how the zygote is started
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import socket
+import subprocess
+import threading
+from typing import NamedTuple
+
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.local import startup
+from rlm_secure.errors import EnvironmentUnavailable
+
+
+class Launched(NamedTuple):
+    """A process that has not been told anything, our end of its control socket, and a pipe with what it writes."""
+
+    control: socket.socket
+    process: subprocess.Popen[bytes]
+    errors: int
+
+    def end(self) -> None:
+        """Kill it, and release what came with it."""
+        self.control.close()
+        os.close(self.errors)
+        self.process.kill()
+        self.process.wait()
+
+
+_ahead: Launched | None = None
+_any = False
+_lock = threading.Lock()
+
+
+def ahead() -> None:
+    """Start the process that the first `take` returns, unless this program has started one already.
+
+    Whoever calls this calls `discard` if no session comes of it. What prevents a start is not raised here, but by
+    `take`, which tries again.
+    """
+    global _ahead, _any
+    with _lock:
+        if not _any:
+            _any = True
+            with contextlib.suppress(EnvironmentUnavailable):
+                _ahead = _start()
+
+
+def take() -> Launched:
+    """A process for the caller alone. Raises EnvironmentUnavailable."""
+    global _ahead, _any
+    with _lock:
+        _any = True
+        launched, _ahead = _ahead, None
+    return launched or _start()
+
+
+def discard() -> None:
+    """End the process that nobody has taken, if there is one. Idempotent."""
+    global _ahead, _any
+    with _lock:
+        launched, _ahead = _ahead, None
+        if launched is not None:
+            _any = False
+            launched.end()
+
+
+def environment() -> dict[str, str]:
+    """The whole environment of a zygote."""
+    # From the host's environment only the path of a shared libpython. With no path for time zones, zoneinfo does not
+    # read half a megabyte of build settings: the host sends its own later. Huge pages for large mallocs, where a
+    # session may have them, make large strings, and checkpoints of them, several times cheaper.
+    made = {
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+        "LC_ALL": "C.UTF-8",
+        "LD_BIND_NOW": "1",  # symbols are resolved once, not in every session
+        "PYTHONTZPATH": "",
+    }
+    if library_path := os.environ.get("LD_LIBRARY_PATH"):
+        made["LD_LIBRARY_PATH"] = library_path
+    return made
+
+
+def _start() -> Launched:
+    executable = startup.interpreter()
+    with contextlib.ExitStack() as passed, contextlib.ExitStack() as kept:
+        try:
+            startup.standard_streams()
+            control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            kept.enter_context(control)
+            passed.enter_context(theirs)
+            reader, errors = os.pipe()
+            kept.callback(os.close, reader)
+            passed.callback(os.close, errors)
+            os.set_blocking(errors, False)  # read only if the start fails: a full pipe must not block the zygote
+            archive = passed.enter_context(os.fdopen(os.memfd_create("rlm_secure-guest"), "wb"))
+            archive.write(bundle().data)
+            archive.flush()
+            process = subprocess.Popen(
+                [
+                    *(executable, "-I", "-S", "-B", "-X", "utf8"),
+                    *(f"/proc/self/fd/{archive.fileno()}", "zygote", str(theirs.fileno())),
+                ],
+                pass_fds=(archive.fileno(), theirs.fileno()),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
+                cwd="/",  # the host's directory may be gone
+                env=environment(),
+                start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
+            )
+        except OSError as error:
+            raise EnvironmentUnavailable(
+                f"could not start {executable} for the sandbox: {error}{startup.advice(error, executable)}"
+            ) from error
+        kept.pop_all()
+    return Launched(control, process, reader)
+
+
+def _forget() -> None:
+    # In a forked child of the host: it is our parent's.
+    global _ahead, _any, _lock
+    _lock = threading.Lock()
+    launched, _ahead, _any = _ahead, None, False
+    if launched is not None:
+        launched.control.close()
+        os.close(launched.errors)
+        launched.process.returncode = 0  # not our child: keeps Popen from waiting for it
+
+
+os.register_at_fork(after_in_child=_forget)
+atexit.register(discard)

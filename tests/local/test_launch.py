@@ -1,0 +1,158 @@
+"""The process that is started ahead: for one session, by its own program alone, and never left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.timeout(300)
+
+BEGIN = """
+import json, os, sys, time
+import psutil
+from rlm_secure import Sandbox, errors
+from rlm_secure.environments.local import launch
+def children():
+    return sorted(each.pid for each in psutil.Process().children())
+"""
+
+
+def told(code: str) -> object:
+    """What a program of its own prints, as JSON; nothing of it is left."""
+    done = subprocess.run([sys.executable, "-c", BEGIN + code], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_first_session_has_the_process_that_was_started_ahead() -> None:
+    assert told("""
+launch.ahead()
+(first,) = children()
+launch.ahead()
+assert children() == [first]
+with Sandbox() as sandbox:
+    text = sandbox.run("6 * 7").text
+    assert children() == [first]
+with Sandbox() as sandbox:
+    launch.ahead()
+    assert children() == [first]
+print(json.dumps(text))
+""") == "42"
+
+
+def test_it_is_started_before_what_talks_to_it_is_imported() -> None:
+    assert told("""
+seen = []
+real = launch.ahead
+def ahead():
+    real()
+    seen.extend(name for name in sys.modules if name.startswith("rlm_secure.environments.re") or "pydantic" in name)
+launch.ahead = ahead
+with Sandbox() as sandbox:
+    seen.append(sandbox.run("6 * 7").text)
+print(json.dumps(seen))
+""") == ["42"]
+
+
+@pytest.mark.parametrize(
+    ("opened", "error"),
+    [
+        ("Sandbox({'isolation': {'environments': ['docker']}})", "Refused"),
+        ("Sandbox('strickt')", "PolicyError"),
+        ("Sandbox(environment='docker', environment_kwargs={'nothing': 1})", "TypeError"),
+        ("Sandbox(environment='nowhere')", "Refused ValueError"),
+    ],
+)
+def test_none_is_started_where_no_local_session_may_be(opened: str, error: str) -> None:
+    kind, started = told(f"""
+import subprocess
+count = []
+real = subprocess.Popen
+subprocess.Popen = lambda *args, **kwargs: count.append(1) or real(*args, **kwargs)
+try:
+    {opened}
+except Exception as error:
+    print(json.dumps([type(error).__name__, len(count)]))
+""")  # type: ignore[misc]
+    assert kind in error.split()
+    assert started == 0
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "context=__import__('pathlib').Path('/nowhere/at/all')",
+        "environment_kwargs={'nothing': 1}",
+        "tools={'print': print}",
+    ],
+)
+def test_a_start_that_fails_leaves_none_behind(given: str) -> None:
+    assert told(f"""
+before = len(os.listdir("/proc/self/fd"))
+try:
+    Sandbox({given})
+except (errors.ContextError, TypeError, ValueError):
+    left = children(), len(os.listdir("/proc/self/fd")) - before
+with Sandbox() as sandbox:
+    text = sandbox.run("6 * 7").text
+print(json.dumps([*left, text]))
+""") == [[], 0, "42"]
+
+
+def test_one_that_died_is_replaced() -> None:
+    assert told("""
+import signal
+launch.ahead()
+os.kill(children()[0], signal.SIGKILL)
+with Sandbox() as sandbox:
+    print(json.dumps(sandbox.run("6 * 7").text))
+""") == "42"
+
+
+def test_what_prevents_the_start_is_said_where_the_session_is_opened() -> None:
+    assert "No such file" in str(told("""
+real, sys.executable = sys.executable, "/nowhere/python"
+try:
+    Sandbox()
+except errors.EnvironmentUnavailable as error:
+    said = str(error)
+sys.executable = real
+with Sandbox() as sandbox:
+    assert sandbox.run("6 * 7").text == "42"
+print(json.dumps(said))
+"""))
+
+
+def test_a_fork_of_the_host_has_its_own() -> None:
+    assert told("""
+launch.ahead()
+(parents,) = children()
+reader, writer = os.pipe()
+pid = os.fork()
+if pid == 0:
+    with Sandbox() as sandbox:
+        os.write(writer, f"{sandbox.run('6 * 7').text} {parents in children()}".encode())
+    os._exit(0)
+os.waitpid(pid, 0)
+theirs = os.read(reader, 99).decode()
+with Sandbox() as sandbox:
+    print(json.dumps([theirs, sandbox.run("6 * 7").text, children() == [parents]]))
+""") == ["42 False", "42", True]
+
+
+@pytest.mark.parametrize("end", ["sys.exit()", "os._exit(0)", "os.kill(os.getpid(), 9)"])
+def test_one_that_nobody_took_ends_with_its_program(end: str) -> None:
+    code = f"{BEGIN}\nlaunch.ahead()\nprint(*children(), flush=True)\n{end}\n"
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, timeout=200)
+    pid = int(done.stdout)
+    until = time.monotonic() + 60
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < until, "it still runs"
+        time.sleep(0.05)
+    assert os.getpid() != pid
