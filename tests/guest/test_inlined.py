@@ -324,6 +324,61 @@ import json
 try: f(json.JSONEncoder)
 except AttributeError: pass
 loot = json.JSONEncoder.loot
+---
+import json
+class C:
+    def f(self, __p, y):
+        _C__p = y
+        __p.loot = 'won'
+try: C().f(C(), json.JSONEncoder)
+except AttributeError: pass
+loot = json.JSONEncoder.loot
+---
+import json
+class C:
+    def f(self, _C__p, y):
+        __p = y
+        _C__p.loot = 'won'
+try: C().f(C(), json.JSONEncoder)
+except AttributeError: pass
+loot = json.JSONEncoder.loot
+---
+import json
+class C:
+    def f(self, y):
+        __p = C()
+        for each in (1, 2):
+            __p.loot = 'won'
+            _C__p = y
+try: C().f(json.JSONEncoder)
+except AttributeError: pass
+loot = json.JSONEncoder.loot
+---
+k = 'x'
+getattr(f := lambda: 1, k, None)
+class C:
+    def f(self, __n):
+        class D:
+            @property
+            def b(self):
+                nonlocal _C__n
+                _C__n = '__globals__'
+                return f
+        d = D()
+        return getattr(d.b, __n, None)
+loot = C().f('x')
+---
+n = 'x'
+getattr(f := lambda: 1, n, None)
+class D:
+    @property
+    def b(self):
+        globals()['n'] = '__globals__'
+        return f
+def g(d):
+    (n): str
+    return getattr(d.b, n, None)
+loot = g(D())
 """.split("---\n")
 
 

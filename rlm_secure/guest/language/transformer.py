@@ -282,6 +282,8 @@ class CellTransformer(RestrictingNodeTransformer):
     def _annotated(self, node: ast.arg | ast.AnnAssign) -> None:
         if isinstance(node, ast.AnnAssign):
             self._simple(node)
+            if isinstance(node.target, ast.Name) and not node.simple and node.value is None:
+                self._sites.shared.add(node.target.id)  # `(x): int` does not make `x` local
         if node.annotation is not None:
             self._scopes.append(self._scope.part(node.annotation))
 
@@ -373,7 +375,8 @@ class CellTransformer(RestrictingNodeTransformer):
             node.value = nodes.call(guard, node, value, nodes.constant(name, node))
             return
         site = node, guard, name, self._scope, self._current(), self._looping()
-        if function is not None and isinstance(value, ast.Name) and value.id in self._scope.parameters:
+        named = value.id if isinstance(value, ast.Name) else ""
+        if function is not None and named in self._scope.parameters and not names.has_spellings(named):
             self._on_parameters.append(site)
         else:
             self._sites.add(self._sites.of_own, *site)
