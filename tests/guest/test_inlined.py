@@ -419,6 +419,21 @@ print([name for name in vars(Body) if not name.startswith('__')], [n for n in gl
     assert Session().run(source) == "['each', 'kept', 'local', 'own', 'values'] True\n['own'] [] []\n"
 
 
+def test_annotations_that_are_texts_are_as_they_were_written() -> None:
+    source = """
+from __future__ import annotations
+class C:
+    a: type(None)
+    def f(self, x: getattr(int, 'real'), *y: x.a._b) -> type(x).__name__:
+        z: x._y = 1
+        self.z: type(x) = 2
+        return z
+print(*C.__annotations__.values(), *C.f.__annotations__.values(), C().f(1), sep=', ')
+"""
+    assert Session().run(source) == "type(None), getattr(int, 'real'), x.a._b, type(x).__name__, 1\n"
+    assert Session().outcome(source.replace("x._y", "x.__globals__")) == "dunder-attribute"
+
+
 def test_held_objects_are_local_and_shared_with_no_function() -> None:
     codes = [compiler.compile_cell(SETUP + text, **LIMITS) for text in (place.format(
         body="pass", inner=_indented(body), deeper=_indented(body, 8), setup=_indented(SETUP)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -284,8 +285,13 @@ class CellTransformer(RestrictingNodeTransformer):
             self._simple(node)
             if isinstance(node.target, ast.Name) and not node.simple and node.value is None:
                 self._sites.shared.add(node.target.id)  # `(x): int` does not make `x` local
-        if node.annotation is not None:
-            self._scopes.append(self._scope.part(node.annotation))
+        self._annotation(node.annotation)
+
+    def _annotation(self, node: ast.expr | None) -> None:
+        if node is not None:
+            # What becomes a text is only checked: it says what the cell says.
+            is_text = self.flags & __future__.annotations.compiler_flag
+            self._scopes.append(self._scope.part(copy.deepcopy(node) if is_text else node))
 
     def _walrus(self, node: ast.NamedExpr) -> None:
         if self._scope.is_comprehension and isinstance(node.target, ast.Name):
@@ -452,8 +458,7 @@ class CellTransformer(RestrictingNodeTransformer):
         self.bind(node, node.name, _NOTHING if self._scope.kind == MODULE else names.DEFINABLE)
         self._type_parameters(node)
         self._statement = 0, None
-        if node.returns is not None:
-            self._scopes.append(self._scope.part(node.returns))
+        self._annotation(node.returns)
         self._scopes.append(Scope(node.body[::-1], FUNCTION, self._scope.owner, node))
 
     def _class(self, node: ast.ClassDef) -> None:
