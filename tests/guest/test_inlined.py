@@ -324,6 +324,61 @@ import json
 try: f(json.JSONEncoder)
 except AttributeError: pass
 loot = json.JSONEncoder.loot
+---
+import json
+class C:
+    def f(self, __p, y):
+        _C__p = y
+        __p.loot = 'won'
+try: C().f(C(), json.JSONEncoder)
+except AttributeError: pass
+loot = json.JSONEncoder.loot
+---
+import json
+class C:
+    def f(self, _C__p, y):
+        __p = y
+        _C__p.loot = 'won'
+try: C().f(C(), json.JSONEncoder)
+except AttributeError: pass
+loot = json.JSONEncoder.loot
+---
+import json
+class C:
+    def f(self, y):
+        __p = C()
+        for each in (1, 2):
+            __p.loot = 'won'
+            _C__p = y
+try: C().f(json.JSONEncoder)
+except AttributeError: pass
+loot = json.JSONEncoder.loot
+---
+k = 'x'
+getattr(f := lambda: 1, k, None)
+class C:
+    def f(self, __n):
+        class D:
+            @property
+            def b(self):
+                nonlocal _C__n
+                _C__n = '__globals__'
+                return f
+        d = D()
+        return getattr(d.b, __n, None)
+loot = C().f('x')
+---
+n = 'x'
+getattr(f := lambda: 1, n, None)
+class D:
+    @property
+    def b(self):
+        globals()['n'] = '__globals__'
+        return f
+def g(d):
+    (n): str
+    return getattr(d.b, n, None)
+loot = g(D())
 """.split("---\n")
 
 
@@ -362,6 +417,21 @@ print(go(Own(), [Own()])[0], {tuple(each) for each in go(Own(), [Own()])} == {('
 print([name for name in vars(Body) if not name.startswith('__')], [n for n in globals() if '<' in n], [n for n in dir() if '<' in n])
 """
     assert Session().run(source) == "['each', 'kept', 'local', 'own', 'values'] True\n['own'] [] []\n"
+
+
+def test_annotations_that_are_texts_are_as_they_were_written() -> None:
+    source = """
+from __future__ import annotations
+class C:
+    a: type(None)
+    def f(self, x: getattr(int, 'real'), *y: x.a._b) -> type(x).__name__:
+        z: x._y = 1
+        self.z: type(x) = 2
+        return z
+print(*C.__annotations__.values(), *C.f.__annotations__.values(), C().f(1), sep=', ')
+"""
+    assert Session().run(source) == "type(None), getattr(int, 'real'), x.a._b, type(x).__name__, 1\n"
+    assert Session().outcome(source.replace("x._y", "x.__globals__")) == "dunder-attribute"
 
 
 def test_held_objects_are_local_and_shared_with_no_function() -> None:

@@ -23,8 +23,8 @@ _SMALL = 6
 class Sites:
     """The places of a cell where a guard is asked, compiled once all bindings of the cell are known.
 
-    `shared` are the names that the cell declares global or nonlocal, or binds in a comprehension: other code than that
-    of the function may bind these.
+    `shared` are the names that the cell declares global or nonlocal, binds in a comprehension, or annotates without
+    making them local: other code than that of the function may bind these.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,9 @@ class Sites:
 
     def fixed(self, value: ast.expr, scope: Scope) -> bool:
         """Whether `value` is a variable that only the code of `scope` itself can bind."""
-        return isinstance(value, ast.Name) and value.id not in self.shared and scope.binds(value.id)
+        if not isinstance(value, ast.Name) or names.has_spellings(value.id):
+            return False
+        return value.id not in self.shared and scope.binds(value.id)
 
     def _both(self, value: ast.expr, scope: Scope, statement: ast.stmt | None) -> tuple[ast.expr, ast.expr] | None:
         """Two expressions of one object: the first evaluates `value`, the second gives the same again.

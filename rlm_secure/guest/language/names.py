@@ -226,6 +226,11 @@ def mangled(name: str, class_name: str | None) -> str:
     return name
 
 
+def has_spellings(name: str) -> bool:
+    """Whether the variable `name` may have another name in the text: in a class `C`, `__x` and `_C__x` are the same."""
+    return "__" in name
+
+
 def advice(name: str) -> str:
     """What to use instead of a closed name."""
     if name in INSTEAD:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -282,8 +283,15 @@ class CellTransformer(RestrictingNodeTransformer):
     def _annotated(self, node: ast.arg | ast.AnnAssign) -> None:
         if isinstance(node, ast.AnnAssign):
             self._simple(node)
-        if node.annotation is not None:
-            self._scopes.append(self._scope.part(node.annotation))
+            if isinstance(node.target, ast.Name) and not node.simple and node.value is None:
+                self._sites.shared.add(node.target.id)  # `(x): int` does not make `x` local
+        self._annotation(node.annotation)
+
+    def _annotation(self, node: ast.expr | None) -> None:
+        if node is not None:
+            # What becomes a text is only checked: it says what the cell says.
+            is_text = self.flags & __future__.annotations.compiler_flag
+            self._scopes.append(self._scope.part(copy.deepcopy(node) if is_text else node))
 
     def _walrus(self, node: ast.NamedExpr) -> None:
         if self._scope.is_comprehension and isinstance(node.target, ast.Name):
@@ -373,7 +381,8 @@ class CellTransformer(RestrictingNodeTransformer):
             node.value = nodes.call(guard, node, value, nodes.constant(name, node))
             return
         site = node, guard, name, self._scope, self._current(), self._looping()
-        if function is not None and isinstance(value, ast.Name) and value.id in self._scope.parameters:
+        named = value.id if isinstance(value, ast.Name) else ""
+        if function is not None and named in self._scope.parameters and not names.has_spellings(named):
             self._on_parameters.append(site)
         else:
             self._sites.add(self._sites.of_own, *site)
@@ -449,8 +458,7 @@ class CellTransformer(RestrictingNodeTransformer):
         self.bind(node, node.name, _NOTHING if self._scope.kind == MODULE else names.DEFINABLE)
         self._type_parameters(node)
         self._statement = 0, None
-        if node.returns is not None:
-            self._scopes.append(self._scope.part(node.returns))
+        self._annotation(node.returns)
         self._scopes.append(Scope(node.body[::-1], FUNCTION, self._scope.owner, node))
 
     def _class(self, node: ast.ClassDef) -> None:
