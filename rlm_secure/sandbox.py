@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rlm_secure.environments.local import launch
 from rlm_secure.environments.turn import Owned
 from rlm_secure.policy import shipped
+from rlm_secure.registry import EnvironmentType
 
 if TYPE_CHECKING:  # at run time after the first process of a local session was started, see __init__
     from rlm_secure.environments.interface import AuditSink, Snapshot
@@ -18,7 +19,7 @@ if TYPE_CHECKING:  # at run time after the first process of a local session was 
     from rlm_secure.environments.session_files import SessionFiles
     from rlm_secure.guarantees import EnforcementReport
     from rlm_secure.policy.model import Policy
-    from rlm_secure.types import EnvironmentType, REPLResult
+    from rlm_secure.types import REPLResult
 
 
 class Sandbox(Owned):

@@ -25,6 +25,7 @@ from rlm_secure import (
     events,
     load_policy,
 )
+from rlm_secure.environments import REPL, AuditSink
 
 #: Added to on purpose only: whatever is here is promised.
 OURS = {
@@ -86,7 +87,7 @@ def named(annotation: object) -> Iterator[type]:
 
 
 #: What signatures name and their modules do not import: it takes longer than the first session.
-LATE = {"Policy": rlm_secure.Policy}
+LATE = {name: getattr(rlm_secure, name) for name in rlm_secure.__all__} | {"AuditSink": AuditSink, "REPL": REPL}
 
 
 def annotations(kind: type) -> Iterator[type]:

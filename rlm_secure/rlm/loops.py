@@ -20,13 +20,13 @@ _IDLE_NAME: Final = "rlm-secure-loop"
 
 _lock = threading.Lock()
 #: The one that was used last is last, and is taken first: its connections and its memory are warm.
-_idle: list[Loop] = []
+_idle: list[RunLoop] = []
 #: Those that were idle in the process that this one is a fork of. Closing one here would take its parent's file
 #: descriptors from the set that both wait on.
-_of_parent: list[Loop] = []
+_of_parent: list[RunLoop] = []
 
 
-class Loop:
+class RunLoop:
     """An event loop that runs in a thread of its own until `end()`. Raises RuntimeError if no thread can be started."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Loop:
         """Whether the loop can be used: neither `end()` nor a client has ended it."""
         return self._thread.is_alive() and not self.events.is_closed()
 
-    def lend(self, name: str) -> Loop:
+    def lend(self, name: str) -> RunLoop:
         """The loop itself, in a thread that is called `name` until it is given back."""
         self._thread.name = name
         return self
@@ -86,13 +86,13 @@ class Loop:
             self.events.close()
 
 
-def take(name: str) -> Loop:
+def take(name: str) -> RunLoop:
     """A loop for one tree, in a thread that is called `name` until it is given back."""
     with _lock:
         while _idle:
             if (loop := _idle.pop()).runs:
                 return loop.lend(name)
-    return Loop().lend(name)
+    return RunLoop().lend(name)
 
 
 def _end_all() -> None:

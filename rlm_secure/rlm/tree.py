@@ -35,7 +35,7 @@ from rlm_secure.logger.records import record
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.rlm.budget import Ledger, Records, Reservation
-from rlm_secure.rlm.loops import Loop, take
+from rlm_secure.rlm.loops import RunLoop, take
 from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.types import Notice
 
@@ -99,7 +99,7 @@ class Tree:
         self.sandboxes = SharedSandboxes(self.check)
         self._listeners = tuple(listeners)
         #: None before the tree is entered, and after its end: then another tree may have the loop.
-        self._loop: Loop | None = None
+        self._loop: RunLoop | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._in_flight = asyncio.Semaphore(concurrency)
         self._settled = asyncio.Event()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest.language import compiler, formatting, names
+from rlm_secure.guest.language import compiler, formatting, inlined, names
 
 from .cells import LIMITS, Session, is_loot
 
@@ -487,3 +487,19 @@ def test_what_is_kept_is_bounded() -> None:
     assert 900 < len(table[names.KINDS]) <= 1_000
     assert 0 < len(formatting.public) <= 256
     assert max(map(len, formatting.public)) <= 2_000
+
+
+def test_what_is_taken_for_a_local_variable_is_checked_in_what_python_made_of_it() -> None:
+    code = compiler.compile_cell("def f(p, k):\n    return getattr(p, k)", source_bytes=1000, ast_nodes=1000)
+    (function,) = (each for each in code.co_consts if type(each) is types.CodeType)
+    assert {inlined.mark_of("p"), inlined.mark_of("k")} <= {*function.co_varnames}
+    assert inlined.relied_on(code)
+    other = function.replace(co_varnames=tuple("q" if name == "k" else name for name in function.co_varnames))
+    assert not inlined.relied_on(code.replace(co_consts=(other,)))
+
+
+def test_a_cell_whose_names_python_reads_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inlined, "relied_on", lambda code: False)
+    with pytest.raises(compiler.CellRefused) as refused:
+        compiler.compile_cell("x = 1", source_bytes=1000, ast_nodes=1000)
+    assert refused.value.rule == "too-complex"

@@ -12,7 +12,7 @@ import warnings
 from types import CodeType
 from typing import Any
 
-from . import guardrails, names
+from . import guardrails, inlined, names
 from .guardrails import Guardrail, Rules
 from .registry import FILENAME
 from .transformer import CellTransformer, ScreenFinding
@@ -139,6 +139,8 @@ def _require_size(source: str, source_bytes: int) -> None:
 def _compiled(tree: ast.Module, file: str, flags: int) -> CodeType:
     _keep_value(tree)
     code: CodeType = compile(tree, file, "exec", flags=flags, dont_inherit=True, optimize=0)
+    if not inlined.relied_on(code):
+        raise CellRefused("too-complex", "the scopes of this cell's names are too complex; give each its own name")
     return code
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from . import names, nodes
@@ -33,6 +34,7 @@ class Sites:
         self._after: dict[int, tuple[ast.stmt, list[ast.stmt]]] = {}
         self._flags: set[tuple[int, str]] = set()
         self._loops: dict[tuple[int, str], Any] = {}
+        self._relied: dict[tuple[int, str], tuple[Any, ast.expr]] = {}
 
     def __bool__(self) -> bool:
         """Whether there is any."""
@@ -50,12 +52,23 @@ class Sites:
             _then(statement, after)
         for (_, last), function in self._loops.items():
             nodes.bind(function, last, constant(None, function))
+        for (_, name), (function, value) in self._relied.items():
+            mark = _bound(mark_of(name), constant(None, value))
+            nodes.insert(function, placed(ast.If(constant(False, value), [mark], []), value))
 
     def fixed(self, value: ast.expr, scope: Scope) -> bool:
-        """Whether `value` is a variable that only the code of `scope` itself can bind."""
-        if not isinstance(value, ast.Name) or names.has_spellings(value.id):
+        """Whether `value` is a variable that only the code of `scope` itself can bind.
+
+        Of a function's variable, `relied_on` checks that Python has it as a local one as well.
+        """
+        if not isinstance(value, ast.Name) or names.has_spellings(value.id) or value.id in self.shared:
             return False
-        return value.id not in self.shared and scope.binds(value.id)
+        found = scope.of_variable(value.id)
+        if found is None or not found.local:
+            return False
+        if found.is_body and found.function is not None:
+            self._relied[id(found.function), value.id] = found.function, value
+        return True
 
     def _both(self, value: ast.expr, scope: Scope, statement: ast.stmt | None) -> tuple[ast.expr, ast.expr] | None:
         """Two expressions of one object: the first evaluates `value`, the second gives the same again.
@@ -188,10 +201,10 @@ class Sites:
             return choice(_in(value, names.KINDS), kind, call(names.SEEN, value, kind))
         return call(names.KIND_OF, value, value)
 
-    def by_name(self, node: ast.Call, small: bool, scope: Scope) -> None:
+    def by_name(self, node: ast.Call, scope: Scope) -> None:
         """getattr(), hasattr() and setattr(): the native ones for names that have no guard.
 
-        A variable with the name is read again behind the object, and so the object is an expression that binds nothing.
+        A variable with the name is read again behind the object, which is a variable then: no code runs in between.
         """
         function = node.func
         assert isinstance(function, ast.Name)
@@ -201,7 +214,7 @@ class Sites:
         if isinstance(name, ast.Constant):
             if not names.is_askable(name.value, function.id):
                 return
-        elif small and self.fixed(name, scope):
+        elif self.fixed(value, scope) and self.fixed(name, scope):
             askable = placed(ast.Compare(name, [ast.In()], [guard(names.ASKABLE, name)]), name)
             tests += [_is(_type(name), guard(names.STRING, name)), askable]
         else:
@@ -212,6 +225,22 @@ class Sites:
             tests.append(_in(value, names.CLASSES))
         test = placed(ast.BoolOp(ast.And(), [original, *tests]), node) if tests else original
         node.func = choice(test, guard(names.NATIVE[function.id], node), function)
+
+
+def mark_of(name: str) -> str:
+    """A variable that a function has, and never binds, where it is relied on that `name` is a local one of it."""
+    return f"<{name} is local>"
+
+
+def relied_on(code: CodeType) -> bool:
+    """Whether all that was taken for a local variable is one, by what Python made of the cell: see mark_of()."""
+    waiting = [code]
+    for each in waiting:
+        waiting += [inner for inner in each.co_consts if type(inner) is CodeType]
+        local = {*each.co_varnames, *each.co_cellvars}
+        if any(name.endswith(" is local>") and name[1:-10] not in local for name in each.co_varnames):
+            return False
+    return True
 
 
 def is_small(value: ast.expr) -> bool:

@@ -54,7 +54,7 @@ class Scope:
         made = self._like([node])
         made.again = self.again
         made.own, made.bound, made.local, made.outer = self.own, self.bound, self.local, self.outer
-        made.is_comprehension = self.is_comprehension
+        made.is_comprehension, made.returned = self.is_comprehension, self.returned
         made.lambdas_hold = False
         return made
 
@@ -85,14 +85,19 @@ class Scope:
             self.again.add(name)
         self.bound.add(name)
 
-    def binds(self, name: str) -> bool:
-        """Whether `name` is a local variable of this scope, or of one that waits for it."""
+    def of_variable(self, name: str) -> Scope | None:
+        """This scope or one that waits for it, if it binds `name`."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.bound or name in scope.own:
-                return scope.local
+                return scope
             scope = scope.outer
-        return False
+        return None
+
+    @property
+    def is_body(self) -> bool:
+        """Whether it is the body of a function, or a part of that: no lambda, and no comprehension."""
+        return self.kind == FUNCTION and self.returned is None and not self.is_comprehension
 
 
 def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:

@@ -227,7 +227,7 @@ class CellTransformer(RestrictingNodeTransformer):
             if function.id == "type":
                 self._sites.add(self._sites.kind, node, inlined.is_small(node.args[0]), self._scope, self._looping())
             elif not self.asks_always:
-                self._sites.add(self._sites.by_name, node, inlined.is_small(node.args[0]), self._scope)
+                self._sites.add(self._sites.by_name, node, self._scope)
         elif len(node.args) == 2:
             asked = node.args[1]
             each = asked.elts if isinstance(asked, ast.Tuple) else [asked]
