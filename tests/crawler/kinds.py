@@ -50,7 +50,8 @@ class Kinds:
             held += [getattr(made, member) for member in facades.members(made)]
         held += [space[name] for name in space]
         self._allowed = {id(value): value for value in held}
-        open_guards = (names.EXCEPTION, names.ANY_EXCEPTION)  # Exception, and the class that its __base__ reads as
+        # Exception, the class that its __base__ reads as, and what cells have under its own name: str, type, getattr ...
+        open_guards = (names.EXCEPTION, names.ANY_EXCEPTION, names.STRING, *names.ORIGINAL.values())
         self._guards = {
             id(value): name for name, value in safe.items() if not name.isidentifier() and name not in open_guards
         }
