@@ -96,13 +96,13 @@ def test_a_frame_breaks_no_thread_whatever_its_stack_and_the_limits_of_the_inter
 
 def test_no_other_reader_of_what_somebody_else_wrote_breaks_one() -> None:
     found = in_a_small_thread("""
-        import socket, struct
+        import io, socket, struct
         from rlm_secure.compat.core import comms_utils as comms
         from rlm_secure.rlm.answers import AnswerSchema
         from rlm_secure.audit.read import cells, document, trajectory
         from rlm_secure.audit import probes
         from rlm_secure.environments.cloud.lease import _lines
-        from rlm_secure.logger import audit_log, view
+        from rlm_secure.logger import audit_log, read, view
         from rlm_secure.policy import load_policy
         from rlm_secure.testing import control
         deep = b"[" * 300_000
@@ -118,7 +118,7 @@ def test_no_other_reader_of_what_somebody_else_wrote_breaks_one() -> None:
             def __init__(self, data): self.left = [data, b""]
             def read(self, deadline): return self.left.pop(0)
         def page(data):
-            return "is not a JSON object" in view.page(view._entries([data]), title="t")
+            return "is not a JSON object" in view.page((each for _, each in read.entries(io.BytesIO(data))), title="t")
         def each(name, data):
             return {
                 f"comms, {name}": lambda: received(data[:60_000] if name == "digits" else data[:100_000]),
