@@ -224,6 +224,15 @@ def test_a_cell_that_disturbs_its_description_leaves_no_false_one(sandbox: Sandb
     assert sandbox.run("x").check().locals["x"] == [2]
 
 
+@pytest.mark.attack("language")
+def test_a_result_without_room_for_its_variables_leaves_no_false_one(sandbox: Sandbox) -> None:
+    sandbox.run("x = 1").check()
+    large = "del x\nanswer['content'], answer['ready'] = '\\x00' * 20_000_000, True"
+    assert "x" not in sandbox.run(large).locals
+    assert "x" not in sandbox.run("pass").locals  # it has the answer again
+    assert sandbox.run("y = 1\nanswer['ready'] = False").check().locals["y"] == 1
+
+
 def test_a_cell_that_is_sent_again_is_run_again(sandbox: Sandbox) -> None:
     sandbox.run("n = 0").check()
     assert [sandbox.run("n += 1\nn").check().value for _ in range(40)] == list(range(1, 41))

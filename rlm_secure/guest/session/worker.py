@@ -482,7 +482,7 @@ class SessionWorker:
             entry.pop("whole", None)  # it can be asked for
         if not self._channel.send_within(result, limit):
             # Escaped JSON can be six times as long as the text: drop the least important parts first.
-            result["variables"], result["gone"] = {}, []
+            result["variables"], result["gone"] = {}, None  # what the host was told may be wrong now
             self._repl.changes.forget()
             result["value"] = None
             for field in ("stdout", "stderr"):
