@@ -170,6 +170,69 @@ def test_no_code_of_a_cell_runs_while_changes_are_looked_for(sandbox: Sandbox) -
     assert sandbox.run("print(seen)").stdout == "[]\n"
 
 
+BINDS = {
+    "by the cell": ("n = 'x'\ndel globals()[n]\nglobals()[n] = [2]", [2]),
+    "by a function": ("def f(n):\n    del globals()[n]\n    globals()[n] = [2]\nf('x')", [2]),
+    "by a function of an earlier cell": ("replace('x')", [3]),
+}
+
+
+@pytest.mark.attack("language")
+@pytest.mark.parametrize("cell, value", BINDS.values(), ids=BINDS)
+def test_what_is_bound_by_globals_at_an_old_address_is_described(sandbox: Sandbox, cell: str, value: Any) -> None:
+    sandbox.run("x = [1]\ndef replace(n):\n    del globals()[n]\n    globals()[n] = [3]").check()
+    for _ in range(3):  # a new object often has the address of the one that was released last
+        assert sandbox.run(cell).check().locals["x"] == value
+        sandbox.run("x = [1]").check()
+
+
+#: A `finally` that a collection runs, and that leaves another one for the next collection.
+RESTLESS = """
+def plant():
+    global count
+    def late():
+        global count
+        try:
+            yield
+        finally:
+            count += 1
+            {change}
+            if count < 200:
+                plant()
+    waiting = late()
+    next(waiting)
+    cycle = [waiting]
+    cycle.append(cycle)
+count = 0
+for n in range(3_000):
+    {grow}
+"""
+RESTLESS_CELLS = {
+    "variables": RESTLESS.format(change="globals()[f'late{count}'] = 1", grow="globals()[f'w{n}'] = [n]"),
+    "a value": "held = {}" + RESTLESS.format(change="held[f'late{count}'] = 1", grow="held[n] = [n]"),
+}
+
+
+@pytest.mark.attack("language")
+@pytest.mark.parametrize("before", RESTLESS_CELLS.values(), ids=RESTLESS_CELLS)
+def test_a_cell_that_disturbs_its_description_leaves_no_false_one(sandbox: Sandbox, before: str) -> None:
+    """What iterates over variables or values fails where a finalizer adds to them."""
+    sandbox.run("x = 1").check()
+    told = sandbox.run(f"{before}\nx = [2]\nplant()").check().locals
+    assert told.get("x", [2]) == [2]
+    assert sandbox.run("count = 200").check().locals.get("x", [2]) == [2]
+    assert sandbox.run("x").check().locals["x"] == [2]
+
+
+@pytest.mark.attack("language")
+def test_a_result_without_room_for_its_variables_leaves_no_false_one(sandbox: Sandbox) -> None:
+    sandbox.run("x = 1").check()
+    large = "del x\nanswer['content'], answer['ready'] = '\\x00' * 20_000_000, True"
+    assert "x" not in sandbox.run(large).locals
+    assert "x" not in sandbox.run("pass").locals  # it has the answer again
+    assert sandbox.run("y = 1\nanswer['ready'] = False").check().locals["y"] == 1
+
+
 def test_a_cell_that_is_sent_again_is_run_again(sandbox: Sandbox) -> None:
     sandbox.run("n = 0").check()
     assert [sandbox.run("n += 1\nn").check().value for _ in range(40)] == list(range(1, 41))

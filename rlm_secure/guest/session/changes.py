@@ -16,6 +16,7 @@ from operator import ne
 from typing import Any
 
 from ..language import compiler
+from ..language.names import NAMESPACE
 from ..language.registry import namespace_of, order_of, own_class, own_function, own_instance
 
 #: Most variables that the host keeps the descriptions of, as broker/protocol.py has it.
@@ -64,8 +65,8 @@ class Changes:
     def _bound_names(self) -> list[str]:
         """The names that are bound to another object than after the last cell, and not by the host.
 
-        By address: a reference would keep what a cell deletes. Where a new object has the address of an old one, the
-        cell, or a function that it calls, mentions the name.
+        By address: a reference would keep what a cell deletes. Where a new object has the address of an old one, what
+        binds it mentions the name, or sets items of globals().
         """
         names, (before, old) = dict(self._namespace), self._bound  # a copy, as a finalizer may bind others meanwhile
         self._seen = now, new = [*names], [*map(id, names.values())]
@@ -104,20 +105,24 @@ class Changes:
     def _touched(self, mentioned: Collection[str]) -> list[str]:
         """The names that code mentions, and others whose values it can have changed by what it mentions."""
         names = self._namespace
+        if NAMESPACE in mentioned:  # it sets items of globals()
+            return [*names]
         if all(type(names[name]) in _FIXED for name in mentioned if name in names):
             return [name for name in mentioned if name in names]
-        reached, held = _reached(mentioned, names), list(names.items())
+        names = dict(names)  # a copy, as above
+        reached = _reached(mentioned, names)
         if reached is None:
-            return [name for name, value in held if name in mentioned or type(value) not in _FIXED]
+            return [*names]
         changed = {id(names[name]) for name in reached if type(names[name]) not in _FIXED}
         found = [name for name in mentioned if name in names]
-        return found + [name for name, value in held if id(value) in changed] if changed else found
+        return found + [name for name, value in names.items() if id(value) in changed] if changed else found
 
 
 def _reached(mentioned: Collection[str], names: Mapping[str, Any]) -> set[str] | None:
     """The variables among `mentioned`, and those that their functions and classes mention, and so on.
 
-    None if there is more code than is looked through. Runs none of it.
+    None if these can be all: a function sets items of globals(), or there is more code than is looked through. Runs
+    none of it.
     """
     reached: set[str] = set()
     waiting: list[Any] = []
@@ -140,8 +145,12 @@ def _reached(mentioned: Collection[str], names: Mapping[str, Any]) -> set[str] |
             return None
         if kind is types.FunctionType:
             if own_function(value):
-                found(compiler.mentioned(value.__code__))
-                waiting += [cell.cell_contents for cell in value.__closure__ or () if gc.get_referents(cell)]
+                names_in_code = compiler.mentioned(value.__code__)
+                if NAMESPACE in names_in_code:
+                    return None
+                found(names_in_code)
+                for cell in value.__closure__ or ():
+                    waiting += gc.get_referents(cell)  # in one step: a finalizer may empty the cell
         elif kind is types.MethodType:
             waiting += [value.__func__, value.__self__]
         elif kind is property:

@@ -368,12 +368,17 @@ class SessionWorker:
         # SystemExit and other exceptions of a cell end the cell, not the worker.
         steps: list[Callable[[], object]] = [lambda: self._fault(ended, source, result)] if ended else []
         if answer:
+            result["variables"] = None  # until they are described
             steps.append(lambda: self._answer(result))
             steps.append(lambda: self._describe(result, mentioned[0] if mentioned else frozenset(), values=values))
         self._conclude([*steps, repl.forget_value, repl.restore])
         if answer:
             result["files"] = self._store.changed()
-            result["gone"] = self._told(result["variables"])
+            if result["variables"] is not None:
+                result["gone"] = self._told(result["variables"])
+            else:  # code of the cell has prevented it, time after time: what the host was told may be wrong
+                self._repl.changes.forget()
+                result["variables"], result["gone"] = {}, None
         if self._interrupted and (result["error"] is None or result["error"]["kind"] != "interrupted"):
             # The cell caught the interrupt, or had already finished its last line.
             result["error"] = {"kind": "interrupted", "message": INTERRUPTED}
@@ -477,7 +482,7 @@ class SessionWorker:
             entry.pop("whole", None)  # it can be asked for
         if not self._channel.send_within(result, limit):
             # Escaped JSON can be six times as long as the text: drop the least important parts first.
-            result["variables"], result["gone"] = {}, []
+            result["variables"], result["gone"] = {}, None  # what the host was told may be wrong now
             self._repl.changes.forget()
             result["value"] = None
             for field in ("stdout", "stderr"):
