@@ -7,8 +7,6 @@ seconds, a byte as a nanosecond: 1 MB is 1 ms.
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 from benchmarks.runner import Case, benchmark
 from rlm_secure import RLM, Policy, RLMLogger
+from rlm_secure.removal import Scratch, remove
 from rlm_secure.types import RLMIteration
 
 TURNS = (50, 500, 2_000)
@@ -66,7 +65,8 @@ class Long:
     def __call__(self) -> None:
         """Make the run."""
         self._asked = 0
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._folder.exists():
+            remove(self._folder)
         lm = {"iterations": self.turns, "calls": 2 * self.turns, "tokens": 10**12, "prompt_bytes": 1 << 26}
         policy = Policy.model_validate({"name": "long", "lm": lm, "limits": {"run_seconds": 3_600}})
         rlm = RLM(
@@ -87,8 +87,7 @@ class Long:
 
 def cases(value: Callable[[Long], float]) -> Iterator[Sequence[Case]]:
     """A case for each number of turns, with and without compaction; with whole prompts up to MOST_WHOLE turns."""
-    folder = Path(tempfile.mkdtemp(prefix="rlm-secure-bench-"))
-    try:
+    with Scratch("rlm-secure-bench-") as folder:
         made = []
         for number, turns in enumerate(TURNS):
             for log, name in ((RLMLogger, ""), (Whole, ", whole prompts")):
@@ -99,8 +98,6 @@ def cases(value: Callable[[Long], float]) -> Iterator[Sequence[Case]]:
                     title = f"{turns:,} turns{', compaction' if compaction else ''}{name}"
                     made.append(Case(title, run, turns, value=lambda run=run: value(run), slow=True, small=run.small))
         yield made
-    finally:
-        shutil.rmtree(folder)
 
 
 @benchmark("log-bytes", "bytes of a trajectory for each turn, as nanoseconds")

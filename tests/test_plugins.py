@@ -508,7 +508,7 @@ def test_no_distribution_takes_a_name_of_ours(install: Install, capsys: pytest.C
         assert refused in " ".join(capsys.readouterr().err.split())
     with pytest.raises(ValueError, match="scratch 1.0 offers the client 'openai', which is a name of"):
         get_client("echo")
-    assert get_environment_class("local").__module__ == "rlm_secure.environments.local"
+    assert get_environment_class("local").__module__ == "rlm_secure.environments.local.environment"
     assert rules.get("policy-invalid") is rules.BY_ID["policy-invalid"]
     assert "scratch_package" not in sys.modules
 

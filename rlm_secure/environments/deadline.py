@@ -17,6 +17,21 @@ SLICE_SECONDS = 0.1
 INTERRUPT_EVERY_SECONDS = 0.05
 
 
+class Overdue(Exception):
+    """The worker was not done in time, grace included, or it called clone(2) unasked, or its memory is over the limit
+    or unknown (`final`).
+
+    `error` says which limit it exceeded; `cpu_seconds` are those of the cell that it ran.
+    """
+
+    cpu_seconds = 0.0
+
+    def __init__(self, error: CellError, *, final: bool = False) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.final = final
+
+
 class Deadline:
     """The deadline of one request. `read_cpu` returns the worker's CPU seconds so far, or None; `left` the CPU seconds
     that its session has left."""

@@ -182,7 +182,7 @@ def test_an_interrupt_inside_exec_is_not_remembered_by_python() -> None:
 
 
 HALF_MADE = """
-import sys, rlm_secure.cli, rlm_secure.__main__ as start
+import sys, rlm_secure.cli.explain, rlm_secure.__main__ as start
 
 class HalfMade:
     def __init__(self):
@@ -206,7 +206,7 @@ def test_what_an_interrupt_left_half_made_complains_to_nobody() -> None:
 
 
 LOST = """
-import os, signal, sys, time, rlm_secure.cli, rlm_secure.__main__ as start
+import os, signal, sys, time, rlm_secure.cli.explain, rlm_secure.__main__ as start
 
 class Finalizer:
     def __del__(self):
@@ -237,7 +237,7 @@ def test_an_interrupt_that_python_drops_is_raised_again_and_once() -> None:
 def test_signals_that_were_ignored_stay_ignored() -> None:
     """As a shell starts what it puts in the background, and nohup."""
     program = (
-        "import signal, json, rlm_secure.cli, rlm_secure.__main__ as start\n"
+        "import signal, json, rlm_secure.cli.explain, rlm_secure.__main__ as start\n"
         "def command(_):\n    print(json.dumps(signal.getsignal(signal.SIGINT) is signal.SIG_IGN))\n    return 0\n"
         "rlm_secure.cli.explain.run = command\nraise SystemExit(start.main())"
     )

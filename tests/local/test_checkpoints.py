@@ -32,12 +32,14 @@ from rlm_secure import (
     WallViolation,
 )
 from rlm_secure.environments import replay, request_log
+from rlm_secure.environments.deadline import Overdue
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local import session as local
 from rlm_secure.environments.local.cgroup import CgroupBounds, Group, Parents
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.session import LocalSession
-from rlm_secure.environments.local.worker import Overdue, Worker, weigh
+from rlm_secure.environments.local.weight import weigh
+from rlm_secure.environments.local.worker import Worker
 from rlm_secure.guarantees import Wall
 from rlm_secure.testing import Unscreened, unscreened
 from tests.local.conftest import HOSTILE, Boundless, strict

@@ -21,12 +21,12 @@ from typing import Any
 import pytest
 
 from rlm_secure.broker.protocol import decode
-from rlm_secure.environments.deadline import Deadline
+from rlm_secure.environments.deadline import Deadline, Overdue
 from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local import worker as hosts
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.process import SessionProcess
-from rlm_secure.environments.local.worker import Died, Overdue, Worker
+from rlm_secure.environments.local.worker import Died, Worker
 from rlm_secure.errors import (
     CellCrashed,
     CellMemoryLimit,

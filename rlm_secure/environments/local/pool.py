@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rlm_secure.broker import protocol
-from rlm_secure.environments.deadline import Deadline
+from rlm_secure.environments.deadline import Deadline, Overdue
 from rlm_secure.environments.local import cgroup, report
 from rlm_secure.environments.local.cgroup import CgroupBounds
 from rlm_secure.environments.local.prefork import ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
-from rlm_secure.environments.local.worker import Died, Overdue, Worker
+from rlm_secure.environments.local.worker import Died, Worker
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Level, Wall

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.context import SharedContext, share
-from rlm_secure.environments.deadline import SESSION_CPU, Deadline
+from rlm_secure.environments.deadline import SESSION_CPU, Deadline, Overdue
 from rlm_secure.environments.interface import Snapshot
 from rlm_secure.environments.local import cgroup, idle, pidfd, pool, report
 from rlm_secure.environments.local.cgroup import Group
@@ -32,7 +32,8 @@ from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.process_tree import ProcessTree
-from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
+from rlm_secure.environments.local.weight import weigh
+from rlm_secure.environments.local.worker import Died, Worker
 from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.environments.replay import REPLAY_SECONDS, ReplayedSession, begin
 from rlm_secure.environments.replies import Answers

@@ -5,29 +5,27 @@ Guards: a worker's frames, deadlines and cause of death
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import resource
 import select
 import signal
 import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlm_secure.broker.protocol import Call, CellResult, Printed, check_nonce, decode, event, fresh_nonce
-from rlm_secure.environments.deadline import SLICE_SECONDS, Deadline
+from rlm_secure.environments.deadline import SLICE_SECONDS, Deadline, Overdue
 from rlm_secure.environments.exit_reason import exit_reason
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
+from rlm_secure.environments.local.weight import PAGE, UNCOUNTED_BYTES, held_bytes, judge
 from rlm_secure.errors import (
-    CellCrashed,
     CellError,
     CellMemoryLimit,
     CellTimeout,
@@ -44,9 +42,6 @@ _HEADER = struct.Struct(">I")
 _SEND_BYTES = 256 << 10
 
 
-#: Written pages that RLIMIT_DATA does not count: the stack (8 MiB), and pages of libraries that the loader wrote to.
-_UNCOUNTED_BYTES = 32 << 20
-_PAGE = resource.getpagesize()
 #: How often a worker is looked at that has only to close a descriptor.
 _MOMENT_SECONDS = 0.0005
 #: Enough for /proc/PID/status: its line of groups, which precedes those of memory, has up to 65,536 numbers.
@@ -58,44 +53,6 @@ def _timeval(seconds: float) -> bytes:
     return struct.pack("ll", int(seconds), max(int(seconds % 1 * 1e6), 1))
 
 
-def _held_bytes(read: Callable[[str], bytes], enough: int = 0) -> int | None:
-    """As Worker.held_bytes; `read` returns the contents of a file in the process's directory in /proc.
-
-    Raises Overdue if the host has no file descriptor left to read it, which says nothing about the process.
-    """
-    try:
-        found = map(int, read("statm").split())
-        mapped, resident, shared, _, _, data, _ = (pages * _PAGE for pages in found)
-        written = resident - shared
-        # A page mapped far from all others needs two page tables, one of each of two levels.
-        if max(data, written) + 3 * mapped <= enough:
-            return max(data, written)
-        lines = dict(line.split(b":", 1) for line in read("status").splitlines())
-        swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-            said = f"the host could not look at what a worker holds, and killed it: {error.strerror}; let it open more"
-            raise Overdue(CellCrashed(said, wall="rlimits"), final=True) from None
-        return None
-    # Adjacent pages share a page table: an honest worker's tables take no more than what is subtracted here.
-    return max(data, written + swapped) + max(tables - mapped // 512, 0)
-
-
-def _judge(held: int | None, limits: Limits) -> None:
-    """Raise Overdue if a process holds more than any worker may, or if that cannot be read (None)."""
-    if held is None or held > limits.memory_bytes + _UNCOUNTED_BYTES:
-        what = "held more than" if held is not None else "was hidden from its host, which looks at"
-        said = f"the worker {what} limits.memory_bytes = {limits.memory_bytes:,} and was killed"
-        raise Overdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
-
-
-def weigh(pid: int, limits: Limits) -> None:
-    """As Worker.weigh, for a process of a session that is known only by its pid. Raises Overdue."""
-    held = _held_bytes(lambda name: Path(f"/proc/{pid}/{name}").read_bytes())
-    if held is not None:  # it has not ended
-        _judge(held, limits)
-
-
 class Died(Exception):
     """The worker's end of the channel is closed; `unsent` if it was closed before the request was sent.
 
@@ -104,21 +61,6 @@ class Died(Exception):
 
     unsent = False
     cpu_seconds = 0.0
-
-
-class Overdue(Exception):
-    """The worker was not done in time, grace included, or it called clone(2) unasked, or its memory is over the limit
-    or unknown (`final`).
-
-    `error` says which limit it exceeded; `cpu_seconds` are those of the cell that it ran.
-    """
-
-    cpu_seconds = 0.0
-
-    def __init__(self, error: CellError, *, final: bool = False) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.final = final
 
 
 class Worker:
@@ -421,7 +363,7 @@ class Worker:
 
         None if it is gone, or hidden. Swap and page tables may be left out if the sum cannot exceed `enough`.
         """
-        return _held_bytes(self._read, enough)
+        return held_bytes(self._read, enough)
 
     def faults(self) -> int | None:
         """Page faults that it had since it was forked: pages that it wrote to first, or that were copied for it.
@@ -444,7 +386,7 @@ class Worker:
             # An open file stays bound to this process. Threads of several copies may weigh the same parent.
             if self._files.setdefault(name, fd) != fd:
                 os.close(fd)
-        return os.pread(self._files[name], _STATUS_BYTES if name == "status" else _PAGE, 0)
+        return os.pread(self._files[name], _STATUS_BYTES if name == "status" else PAGE, 0)
 
     def weigh(self) -> None:
         """Raise Overdue if it holds more memory than an honest worker can.
@@ -456,9 +398,9 @@ class Worker:
             self.parent.weigh()
         if not self.weighed:
             return
-        held = self.held_bytes(self._limits.memory_bytes + _UNCOUNTED_BYTES)
+        held = self.held_bytes(self._limits.memory_bytes + UNCOUNTED_BYTES)
         if held is not None or not pidfd.ended(self._pidfd):
-            _judge(held, self._limits)
+            judge(held, self._limits)
 
     def kill(self, *, wait: bool = True) -> None:
         """Send SIGKILL, and wait until it is gone (at most 5 s)."""
