@@ -8,7 +8,7 @@ import threading
 from typing import Final
 
 from rlm_secure.cli import options
-from rlm_secure.cli.terminal import say
+from rlm_secure.cli.terminal import say, talk
 
 #: The exit status if no arena can be built; every other one is the command's.
 REFUSED: Final = 125
@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command in an arena, and return its exit status."""
     from rlm_secure.testing.arena import ArenaRefused
 
+    talk()  # imported now: the line about the arena is to come before what the program says
     try:
         with options.arena_of(arguments).start(arguments.program, stdin=None) as running:
             say(f"arena: {running.about}")
