@@ -24,7 +24,7 @@ from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.errors import AuditLogError, PolicyError, ProviderError
 from rlm_secure.guest import wire
 from rlm_secure.inert import inert, inert_for_model
-from rlm_secure.logger import audit_log, view
+from rlm_secure.logger import audit_log, read_trajectory, view
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy import Policy, locate, toml
 from rlm_secure.rlm import parsing
@@ -482,6 +482,21 @@ TRIALS: dict[str, Trial] = {
         },
         most=64 * 1024,
     ),  # fmt: skip
+    "trajectories": Trial(
+        _kept(lambda path: sum(1 for _ in read_trajectory(path))),
+        {
+            name: _bytes(unit)
+            for name, unit in {
+                "lines": b"\n",
+                "objects": b"{}\n",
+                "turns": b'{"type":"iteration","prompt":[{"role":"user","content":"x"}],"code_blocks":[]}\n',
+                "short turns": b'{"type":"iteration","same":0,"prompt":[{"role":"user","content":"x"}]}\n',
+                "children": b'{"type":"iteration","code_blocks":[{"result":{"rlm_calls":[{"metadata":{"iterations":[]}}]}}]}\n',
+            }.items()
+        },
+        most=64 * 1024,
+        typed=(ValueError,),
+    ),
     "audit logs": Trial(
         _kept(lambda path: audit_log.verify(path)),
         {
@@ -607,7 +622,7 @@ READERS: dict[str, Reader] = {
     ),
     "guest/zygote/zygote.py": Reader("fromhex recv wire.loads", _GUEST_JSON),
     "logger/audit_log.py": Reader("loads os.pread", ("audit logs",)),
-    "logger/view.py": Reader("loads", ("pages of logs",)),
+    "logger/read.py": Reader("loads", ("pages of logs", "trajectories")),
     "rlm/parsing.py": Reader("find in a loop", ("a model's words",)),
     "policy/locate.py": Reader("tomllib.loads", ("places in TOML",)),
     "policy/toml.py": Reader("tomllib.loads", ("TOML",)),
