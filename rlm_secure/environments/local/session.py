@@ -2,8 +2,9 @@
 
 A checkpoint is a fork of the worker, taken between cells: the child goes on, the parent becomes the spare and
 waits. When a cell is killed, the spare takes over and the log since the checkpoint, with the host's recorded
-replies, is replayed. If there is no spare yet, a fresh worker replays the log from its start. The steady
-cost is near zero: a checkpoint is taken when the session is idle, or when the log is worth 50 ms of CPU.
+replies, is replayed. If there is no spare yet, a fresh worker replays the log from its start. A checkpoint is taken
+when the session is idle, or when the log took 50 ms of CPU, but only where that is worth the copies of pages that it
+causes (copycost.py): these take a twentieth of a session's time at most.
 """
 
 from __future__ import annotations
