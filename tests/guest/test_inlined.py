@@ -485,8 +485,8 @@ def test_what_is_kept_is_bounded() -> None:
     assert 900 < len(table[names.ASKABLE]) <= 1_000
     assert max(map(len, table[names.ASKABLE])) <= 100
     assert 900 < len(table[names.KINDS]) <= 1_000
-    assert 0 < len(formatting.public) <= 256
-    assert max(map(len, formatting.public)) <= 2_000
+    assert 0 < len(formatting.public_templates) <= 256
+    assert max(map(len, formatting.public_templates)) <= 2_000
 
 
 def test_what_is_taken_for_a_local_variable_is_checked_in_what_python_made_of_it() -> None:

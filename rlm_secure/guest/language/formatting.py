@@ -102,20 +102,20 @@ _READABLE = names.TEXTS | names.OF_CLASSES | {"__dict__"}
 
 
 #: Templates that only read public attributes, and need no guard. Few and short, so that their memory is bounded.
-public: set[str] = set()
+public_templates: set[str] = set()
 _MOST_TEMPLATES = 256
 _LONGEST_TEMPLATE = 2_000
 
 
 def _is_public(template: str) -> bool:
     """Whether `template` only reads public attributes. Raises RuleViolation if it reads a closed one."""
-    if template in public and not walks_nothing:
+    if template in public_templates and not walks_nothing:
         return True
     found = _reads_public(template)
     if found and len(template) <= _LONGEST_TEMPLATE:
-        if len(public) >= _MOST_TEMPLATES:
-            public.clear()
-        public.add(template)
+        if len(public_templates) >= _MOST_TEMPLATES:
+            public_templates.clear()
+        public_templates.add(template)
     return found
 
 

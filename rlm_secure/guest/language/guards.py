@@ -175,7 +175,7 @@ def _inlined(guard: Attributes, safe: dict[str, object]) -> dict[str, object]:
     made: dict[str, object] = {
         names.SETTABLE: settable, names.KINDS: kinds, names.SEEN: seen_by_guard, names.KIND_OF: kind_of,
         names.STRING: str, names.TEXT: attributes.text, names.TEXT_ATTRIBUTE: text_attribute,
-        names.TEMPLATES: formatting.public, names.ASKABLE: guard.askable,
+        names.TEMPLATES: formatting.public_templates, names.ASKABLE: guard.askable,
     }  # fmt: skip
     for name, native in names.NATIVE.items():
         made[native], made[names.ORIGINAL[name]] = read(builtins, name), safe[name]
