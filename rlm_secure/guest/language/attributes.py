@@ -48,7 +48,7 @@ class Attributes:
 
     def read(self, value: Any, name: str, *default: Any) -> Any:
         """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for a closed attribute."""
-        if type(value) is str and name == "format" and value in formatting.public_templates and not formatting.walks_nothing:
+        if type(value) is str and name == "format" and formatting.is_known_public(value):
             return value.format
         if not names.is_private(name):
             if name in names.CLOSED:

@@ -107,9 +107,14 @@ _MOST_TEMPLATES = 256
 _LONGEST_TEMPLATE = 2_000
 
 
+def is_known_public(template: str) -> bool:
+    """Whether `template` was found to read public attributes only, in a session without packages."""
+    return template in public_templates and not walks_nothing
+
+
 def _is_public(template: str) -> bool:
     """Whether `template` only reads public attributes. Raises RuleViolation if it reads a closed one."""
-    if template in public_templates and not walks_nothing:
+    if is_known_public(template):
         return True
     found = _reads_public(template)
     if found and len(template) <= _LONGEST_TEMPLATE:
