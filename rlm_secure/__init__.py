@@ -14,6 +14,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
+from rlm_secure.late import importer
+
 if TYPE_CHECKING:
     from rlm_secure.async_sandbox import AsyncSandbox
     from rlm_secure.environments.interface import Snapshot
@@ -159,16 +161,13 @@ _FROM: Final = {
     "rlm_secure.values": "Values",
 }
 _LAZY: Final = {name: module for module, names in _FROM.items() for name in names.split()}
+_late: Final = importer(__name__, _LAZY)
 
 
 def __getattr__(name: str) -> Any:
     if name == "errors":  # as an attribute of the package, without an import of its own
         return importlib.import_module("rlm_secure.errors")
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LAZY[name]), name)
-    globals()[name] = value
-    return value
+    return _late(name)
 
 
 def __dir__() -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
+
+from rlm_secure.late import importer
 
 if TYPE_CHECKING:
     from rlm_secure.environments.interface import AuditSink, CallFailed, Environment, HostCalls, Session
@@ -22,15 +23,7 @@ _FROM: Final = {
     "REPL": "rlm_secure.environments.repl",
     "EnvironmentType": "rlm_secure.registry",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _FROM:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_FROM[name]), name)
-    globals()[name] = value
-    return value
-
+__getattr__ = importer(__name__, _FROM)
 
 @functools.cache
 def _options() -> frozenset[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from rlm_secure.late import importer
 
 if TYPE_CHECKING:
     from rlm_secure.policy.gate import Decision, Gate
@@ -16,14 +17,6 @@ _FROM: Final = {
     **dict.fromkeys(("Loaded", "Origin", "load_policy", "problems", "trace"), "rlm_secure.policy.load"),
     "Policy": "rlm_secure.policy.model",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _FROM:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_FROM[name]), name)
-    globals()[name] = value
-    return value
-
+__getattr__ = importer(__name__, _FROM)
 
 __all__ = ["Decision", "Gate", "Loaded", "Origin", "Policy", "load_policy", "problems", "trace"]

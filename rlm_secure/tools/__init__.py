@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rlm_secure.late import importer
 from rlm_secure.tools.definition import (
     RESERVED_TOOL_NAMES,
     ToolInfo,
@@ -18,13 +19,8 @@ if TYPE_CHECKING:
     from rlm_secure.tools.hosttool import HostTool
 
 
-def __getattr__(name: str) -> Any:
-    if name != "HostTool":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rlm_secure.tools import hosttool  # with pydantic, which a sandbox without tools has no use for
-
-    return hosttool.HostTool
-
+# It needs pydantic, which a sandbox without tools has no use for.
+__getattr__ = importer(__name__, {"HostTool": "rlm_secure.tools.hosttool"})
 
 __all__ = [
     "RESERVED_TOOL_NAMES",

@@ -775,7 +775,11 @@ class Session:
                     if sealed(value) != before:
                         self.tell(f"the private side of {name} was changed", write(step.function))
         for name in state.changes():
-            self.tell(f"shared state was changed: {name}", "session")
+            # What C code printed, as a deallocated buffer that is still in use, may not be printed when replayed.
+            printed = ""
+            if name == "sys.last_value" and type(sys.last_value) is SystemError:
+                printed = f", {sys.last_value}"
+            self.tell(f"shared state was changed: {name}", f"session{printed}")
 
 
 def _local(step: Step) -> bool:

@@ -175,7 +175,6 @@ _CACHES = frozenset(
         "__dataclass_params__", "_inverted_", "__static_attributes__", "__firstlineno__", "cache", "_hashable_values_",
         "_a85chars", "_a85chars2", "_b85chars", "_b85chars2", "_b85dec", "_b32rev", "_b32tab2", "_hextobyte",  # made when first used
         "_sha512",  # random.seed looks it up when it is first given text
-        "last_type", "last_value", "last_traceback", "last_exc",  # of sys: what the interpreter printed last, which no facade gives
         "public_templates",  # what a template of format() reads depends on its text alone
         "_STANDS_FOR", "_STAND_INS",  # one entry for each class that type() was asked about
         "_dialects",  # csv.register_dialect is there to add to it

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rlm_secure.late import importer
 
 if TYPE_CHECKING:
     from rlm_secure.environments.local.environment import LocalEnvironment
 
-
-def __getattr__(name: str) -> Any:
-    if name != "LocalEnvironment":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # On first use: launch.py starts a process before the host imports what talks to it.
-    return importlib.import_module("rlm_secure.environments.local.environment").LocalEnvironment
-
+# launch.py starts a process before the host imports what talks to it.
+__getattr__ = importer(__name__, {"LocalEnvironment": "rlm_secure.environments.local.environment"})
 
 __all__ = ["LocalEnvironment"]

@@ -128,32 +128,37 @@ class Sites:
 
     def of_open(self, node: Any, scope: Scope, statement: ast.stmt | None) -> None:
         """A public attribute, free on instances of the classes in names.OPEN."""
-        value = node.value
-        both = self._both(value, scope, statement)
-        name = constant(node.attr, node)
-        if both is None:
-            _become_call(node, call(names.LOAD, node, value, name))
-            return
-        first, again = both
-        native = placed(ast.Attribute(again, node.attr, ast.Load()), node)
-        asked = call(names.LOAD, node, again, name)
-        nodes.become(node, ast.IfExp, test=_in(first, names.OPEN), body=native, orelse=asked)
+        self._read(node, names.LOAD, scope, statement, lambda first, _: _in(first, names.OPEN))
 
     def template(self, node: Any, scope: Scope, statement: ast.stmt | None) -> None:
         """`value.format`: native for an exact str that was found to read public attributes only."""
-        value = node.value
-        both = self._both(value, scope, statement)
+
+        def is_public(first: ast.expr, again: ast.expr) -> ast.expr:
+            exact = _is(_type(first), guard(names.STRING, first))
+            public = placed(ast.Compare(again, [ast.In()], [guard(names.TEMPLATES, first)]), first)
+            made: ast.expr = placed(ast.BoolOp(ast.And(), [exact, public]), first)
+            return made
+
+        self._read(node, names.ATTRIBUTE, scope, statement, is_public)
+
+    def _read(
+        self,
+        node: Any,
+        asked: str,
+        scope: Scope,
+        statement: ast.stmt | None,
+        test: Callable[[ast.expr, ast.expr], ast.expr],
+    ) -> None:
+        """The attribute of `node`, natively where `test` of its object holds; else its guard `asked` decides."""
+        both = self._both(node.value, scope, statement)
         name = constant(node.attr, node)
         if both is None:
-            _become_call(node, call(names.ATTRIBUTE, node, value, name))
+            _become_call(node, call(asked, node, node.value, name))
             return
         first, again = both
-        exact = _is(_type(first), guard(names.STRING, value))
-        public = placed(ast.Compare(again, [ast.In()], [guard(names.TEMPLATES, value)]), value)
         native = placed(ast.Attribute(again, node.attr, ast.Load()), node)
-        asked = call(names.ATTRIBUTE, node, again, name)
-        test = placed(ast.BoolOp(ast.And(), [exact, public]), value)
-        nodes.become(node, ast.IfExp, test=test, body=native, orelse=asked)
+        otherwise = call(asked, node, again, name)
+        nodes.become(node, ast.IfExp, test=test(first, again), body=native, orelse=otherwise)
 
     def text(self, node: Any, scope: Scope) -> None:
         """`value.__name__` and the like: read as it is, and given if it is an exact str. Else its guard decides."""
