@@ -59,6 +59,11 @@ CELL = guards.build_globals(frozenset(), lambda *values: None)["__name__"]
 Spec = tuple[Any, ...]
 
 
+#: Of a bytearray for which there is no memory: its count of users is read before it is set, and it has no buffer.
+#: Plain CPython 3.11 and 3.13 print this for `bytearray(b"x") * (1 << 40)`. Source: Objects/bytearrayobject.c,
+#: PyByteArray_FromStringAndSize.
+NEVER_MADE = "deallocated bytearray object has exported buffers"
+
 #: What a process does, for the one that finds it dead.
 crumbs = mmap.mmap(-1, 32 << 20)
 
@@ -710,6 +715,7 @@ class Session:
             self._learn(number, seen[0])
         for what, where in world.complaints:
             self.tell(what, f"{write(step.function)}: {where}")
+        self._look_at_what_c_code_printed(step, ended)
         if step.function[0] == "n":
             self.called.add(step.function[1])
         signature = (step.function, tuple(hook for hook, _ in world.hooks[:16]), ended)
@@ -739,6 +745,15 @@ class Session:
                     self.world.complaints.append((why, f".{name} of the result"))
                 elif callable(found):
                     self.extra.append(("a", ("v", number), name))
+
+    def _look_at_what_c_code_printed(self, step: Step, ended: str) -> None:
+        """Tell of an exception that C code could only print, as that of a buffer which is freed while it is in use."""
+        printed = vars(sys).pop("last_value", None)
+        for name in ("last_type", "last_traceback"):
+            vars(sys).pop(name, None)
+        said = str(printed) if type(printed) is SystemError else ""
+        if printed is not None and not (ended == "MemoryError" and said == NEVER_MADE):
+            self.tell(f"C code printed {type(printed).__qualname__}: {said}", write(step.function))
 
     def tell(self, what: str, where: str) -> None:
         key = what.partition("(")[0]
@@ -775,11 +790,7 @@ class Session:
                     if sealed(value) != before:
                         self.tell(f"the private side of {name} was changed", write(step.function))
         for name in state.changes():
-            # What C code printed, as a deallocated buffer that is still in use, may not be printed when replayed.
-            printed = ""
-            if name == "sys.last_value" and type(sys.last_value) is SystemError:
-                printed = f", {sys.last_value}"
-            self.tell(f"shared state was changed: {name}", f"session{printed}")
+            self.tell(f"shared state was changed: {name}", "session")
 
 
 def _local(step: Step) -> bool:
