@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import io
 import itertools
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ import pytest
 from rlm_secure.policy.model import PACKAGES, Policy
 from tests.guest.cells import Session
 
-from . import VERSIONS, crawl, engine, holes, replay
+from . import VERSIONS, crawl, engine, holes, kinds, replay
 
 ROOT = Path(__file__).parents[2]
 SEED = 20261122
@@ -96,6 +98,49 @@ def test_the_judge_of_programs_sees_what_they_leave() -> None:
     }.items():
         told = engine.in_fork(lambda source=source: replay.judged(frozenset(), source, {name: hole for name, (hole, _) in holes.HOLES.items()}))
         assert any(each.startswith(what) for each in told), (what, told)
+
+
+class Shares:
+    """What `State` looks at, in the shapes that it may have."""
+
+    table: dict[str, int] = {"a": 1}
+
+
+def shares(value: int = 1) -> int:
+    return value
+
+
+TABLE, ROWS, NUMBERS, NAMES, BYTES = {"a": 1}, [object()], collections.deque((1, 2)), {"a"}, bytearray(b"ab")
+#: Each change, and what the picture calls it.
+CHANGES: dict[str, Callable[[], object]] = {
+    "sys.crawled": lambda: setattr(sys, "crawled", 1),
+    "sys.modules": lambda: sys.modules.pop("tomllib"),
+    "crawler.holes.Shares.table": lambda: Shares.table.update(a=2),
+    "crawler.holes.Shares.other": lambda: setattr(Shares, "other", 1),
+    "crawler.holes.shares.__dict__": lambda: vars(shares).update(a=1),
+    "crawler.holes.shares.__code__": lambda: setattr(shares, "__defaults__", (2,)),
+    "crawler.holes.TABLE": lambda: TABLE.update({"b": TABLE.pop("a")}),
+    "crawler.holes.ROWS": lambda: ROWS.__setitem__(0, object()),
+    "crawler.holes.NUMBERS": lambda: NUMBERS.rotate(),
+    "crawler.holes.NAMES": lambda: NAMES.add("b"),
+    "crawler.holes.BYTES": lambda: BYTES.reverse(),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_picture_shows_each_change_and_no_other(name: str) -> None:
+    def work() -> list[list[str]]:
+        for value in (Shares, shares):
+            value.__module__ = holes.__name__
+        vars(holes).update(Shares=Shares, shares=shares, TABLE=TABLE, ROWS=ROWS, NUMBERS=NUMBERS, NAMES=NAMES, BYTES=BYTES)
+        state = kinds.State({})
+        vars(holes)["TABLE"] = vars(holes).pop("TABLE")  # the same, elsewhere
+        vars(holes)["_cache"] = 1
+        before = state.changes()
+        CHANGES[name]()
+        return [before, state.changes()]
+
+    assert engine.in_fork(work) == [[], [name.replace("crawler.holes", holes.__name__)]]
 
 
 def test_a_machine_that_stands_still_loses_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
