@@ -1,14 +1,15 @@
-"""Runs the command line as a user does: in a process of its own."""
+"""Runs the command line as a user does: in a process of its own, which need not import everything again."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pytest
+
+from tests.servers import commands
 
 COMMAND = (sys.executable, "-m", "rlm_secure")
 
@@ -40,12 +41,8 @@ def rlm_secure() -> Run:
     """Run `rlm-secure ARGUMENTS...` and wait for it."""
 
     def run(*arguments: str, stdin: str = "", env: Mapping[str, str] | None = None, timeout: float = 60) -> Done:
-        done = subprocess.run(
-            [*COMMAND, *arguments],
-            input=stdin.encode("utf-8", "surrogatepass"),
-            capture_output=True,
-            timeout=timeout,
-            env=environment(env),
+        done = commands.run(
+            arguments, stdin=stdin.encode("utf-8", "surrogatepass"), env=environment(env), timeout=timeout
         )
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -25,6 +25,7 @@ from pyarrow import parquet
 from rlm_secure.agents.tables import Table
 from rlm_secure.inert import inert
 from tests.cli.conftest import COMMAND, Done, environment
+from tests.servers import commands
 from tests.cli.test_exec import busy
 from tests.cli.test_interrupts import ended, started
 from tests.servers.openai_server import OpenAIServer
@@ -66,14 +67,7 @@ def ask(
     folder: Path, *arguments: str, table: str = "sales.csv", question: str = "How much was sold?", **env: str
 ) -> Done:
     """`rlm-secure ask TABLE QUESTION ARGUMENTS...` in the folder."""
-    done = subprocess.run(
-        [*COMMAND, "ask", table, question, *arguments],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=120,
-        env=environment(env),
-    )
+    done = commands.run(["ask", table, question, *arguments], cwd=folder, env=environment(env), timeout=120)
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

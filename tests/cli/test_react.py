@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tests.cli.conftest import COMMAND, Done, environment
+from tests.servers import commands
 from tests.cli.test_exec import busy
 from tests.cli.test_interrupts import ended, started
 from tests.servers.openai_server import OpenAIServer, Raw
@@ -79,14 +80,7 @@ def folder(tmp_path: Path) -> Path:
 
 def react(folder: Path, *arguments: str, **env: str) -> Done:
     """`rlm-secure react "What is 25 + 17?" ARGUMENTS...` in the folder."""
-    done = subprocess.run(
-        [*COMMAND, "react", "What is 25 + 17?", *arguments],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=120,
-        env=environment(env),
-    )
+    done = commands.run(["react", "What is 25 + 17?", *arguments], cwd=folder, env=environment(env), timeout=120)
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
