@@ -11,7 +11,8 @@ import pytest
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
-PLUGIN = ("-p", "rlm_secure.testing.plugin", "-p", "no:cacheprovider")
+#: Without the plugins that others install: one of them costs two seconds.
+PLUGIN = ("-p", "rlm_secure.testing.plugin", *"-p no:cacheprovider -p no:schemathesis -p no:hypothesispytest".split())
 
 
 def run(pytester: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResult:
