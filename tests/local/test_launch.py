@@ -156,3 +156,57 @@ def test_one_that_nobody_took_ends_with_its_program(end: str) -> None:
         assert time.monotonic() < until, "it still runs"
         time.sleep(0.05)
     assert os.getpid() != pid
+
+
+COMMAND = """
+import json, subprocess, sys
+from rlm_secure import __main__ as program
+started = []
+real = subprocess.Popen
+def popen(*args, **kwargs):
+    started.append([name for name in sys.modules if name.startswith("rlm_secure.cli") or name == "argparse"])
+    return real(*args, **kwargs)
+subprocess.Popen = popen
+"""
+
+
+def command(*arguments: str) -> tuple[object, list[list[str]]]:
+    """The exit code of a command line, and the modules of it that were there at the start of each process."""
+    code = f"""{COMMAND}
+sys.argv = ["rlm-secure", *{arguments!r}]
+try:
+    code = program.main()
+except SystemExit as error:
+    code = error.code
+print(json.dumps([code, started]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200)
+    last = done.stdout.splitlines()[-1]
+    return tuple(json.loads(last))  # type: ignore[return-value]
+
+
+def test_a_command_starts_it_before_it_imports_its_parser() -> None:
+    assert command("exec", "-c", "6 * 7") == (0, [[]])
+
+
+def test_a_command_line_that_is_none_leaves_nothing_behind() -> None:
+    code = f"{BEGIN}from rlm_secure import __main__ as program\nsys.argv = ['rlm-secure', 'exec', '--no']\n"
+    code += "try:\n    program.main()\nexcept SystemExit:\n    pass\n"
+    code += "(pid,) = children()\nprint(pid, flush=True)\n"
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, timeout=200)
+    assert not psutil.pid_exists(int(done.stdout))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("exec", "--help"), 0),
+        (("exec", "-c", "1", "--environment", "nowhere"), 2),
+        (("exec", "-c", "1", "--environment=nowhere"), 2),
+        (("exec", "-c", "1", "--policy", "/no/such/policy.toml"), 2),
+        (("log", "/no/such/file"), 2),
+        ((), 2),
+    ],
+)
+def test_a_command_that_may_want_no_local_session_starts_none(arguments: tuple[str, ...], code: int) -> None:
+    assert command(*arguments) == (code, [])
