@@ -50,9 +50,9 @@ class Sandbox(Owned):
         audit: AuditSink | None = None,
     ) -> None:
         policy = shipped.resolved(policy)
-        if environment == "local" and environment in policy.isolation.environments:
-            launch.ahead()  # it imports its program while this process imports what follows
         try:
+            if environment == "local" and environment in policy.isolation.environments:
+                launch.ahead()  # it imports its program while this process imports what follows
             from rlm_secure import documents
             from rlm_secure.environments.registry import create_environment
             from rlm_secure.environments.repl import REPL
