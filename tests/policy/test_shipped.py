@@ -151,6 +151,18 @@ def test_one_that_was_sent_to_another_process_has_the_values_that_it_had(edited:
     assert pickle.loads(sent).limits.cells == pickle.loads(limits).cells == 1_000
 
 
+def test_a_command_of_one_needs_no_model() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "rlm_secure", "exec", "-c", "6 * 7"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "42\n", done.stderr
+    assert "rlm_secure.policy.shipped" in done.stderr
+    assert "pydantic" not in done.stderr
+
+
 def test_a_session_of_one_needs_no_model() -> None:
     code = (
         "import sys\n"
