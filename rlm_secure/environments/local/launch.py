@@ -39,8 +39,8 @@ class Launched(NamedTuple):
 
 _ahead: Launched | None = None
 _any = False
-#: Held while a process is started, and while the host forks: a copy of a socket that nobody knows of in the child would
-#: keep the process after the host's death.
+#: Held while a process is started ahead, and while the host forks: a copy of a socket that nobody knows of in the child
+#: would keep the process after the host's death.
 _lock = threading.RLock()
 
 
@@ -64,7 +64,7 @@ def take() -> Launched:
     with _lock:
         _any = True
         launched, _ahead = _ahead, None
-        return launched or _start()
+    return launched or _start()  # which learns at once whose death to watch for
 
 
 def discard() -> None:
