@@ -9,9 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rlm_secure.environments.local import launch
-from rlm_secure.environments.turn import Owned
-from rlm_secure.policy import shipped
-from rlm_secure.registry import EnvironmentType
+from rlm_secure.environments.owned import Owned
+from rlm_secure.resources import policy_names
 
 if TYPE_CHECKING:  # at run time after the first process of a local session was started, see __init__
     from rlm_secure.environments.interface import AuditSink, Snapshot
@@ -19,6 +18,7 @@ if TYPE_CHECKING:  # at run time after the first process of a local session was 
     from rlm_secure.environments.session_files import SessionFiles
     from rlm_secure.guarantees import EnforcementReport
     from rlm_secure.policy.model import Policy
+    from rlm_secure.registry import EnvironmentType
     from rlm_secure.types import REPLResult
 
 
@@ -49,10 +49,16 @@ class Sandbox(Owned):
         tools: Mapping[str, Callable[..., Any]] | None = None,
         audit: AuditSink | None = None,
     ) -> None:
-        policy = shipped.resolved(policy)
-        if environment == "local" and environment in policy.isolation.environments:
-            launch.ahead()  # it imports its program while this process imports what follows
+        local = environment == "local"
         try:
+            # Each shipped one allows it. isinstance() would have the model of a Policy imported (shipped.py).
+            if local and type(policy) is str and policy in policy_names():
+                launch.ahead()  # it imports its program while this process imports what follows
+            from rlm_secure.policy import shipped
+
+            policy = shipped.resolved(policy)
+            if local and environment in policy.isolation.environments:
+                launch.ahead()
             from rlm_secure import documents
             from rlm_secure.environments.registry import create_environment
             from rlm_secure.environments.repl import REPL

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import math
 import sys
+import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, Final, Generic, Literal, Self, TypeAlias, cast
-
-from typing_extensions import TypeVar  # one with a default, so that a plain `RLM` stays a complete annotation
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias, cast
 
 from rlm_secure.errors import CellError, ValueNotPlain, ValueTooLarge, ValueUnavailable
 from rlm_secure.registry import EnvironmentType as EnvironmentType
@@ -43,7 +42,12 @@ CodeFindingReason: TypeAlias = Literal[
 ]  # fmt: skip
 
 #: The type of an answer that was parsed by an `answer_schema`: Any, where type checkers are told none.
-Parsed = TypeVar("Parsed", default=Any)
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # one with a default, so that a plain `RLM` stays a complete annotation
+
+    Parsed = TypeVar("Parsed", default=Any)
+else:  # the other takes milliseconds to import
+    Parsed = typing.TypeVar("Parsed")
 
 #: The types of the payload of a completion.
 Payload: TypeAlias = str | dict[Any, Any] | list[Any]

@@ -18,9 +18,9 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from rlm_secure.errors import EnvironmentUnavailable
 
@@ -28,8 +28,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ENTRY = "from guest.main import main\n\nmain()\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(NamedTuple):
     """The zip's bytes, and the sha256 in hexadecimal of a zip of the sources only, which identifies the code."""
 
     data: bytes

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.decision import Decided
+from rlm_secure.environments.owned import Owned
 from rlm_secure.environments.quota import SandboxReservation
-from rlm_secure.environments.turn import Owned
 from rlm_secure.errors import CallFailed, EnvironmentUnavailable
 from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.policy.gate import Gate

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, Snapshot, require_walls
+from rlm_secure.environments.owned import Owned
 from rlm_secure.environments.session_files import SessionFiles
-from rlm_secure.environments.turn import Owned, refuse
+from rlm_secure.environments.turn import refuse
 from rlm_secure.environments.variables import described
 from rlm_secure.environments.waiting import FILE_BYTES_A_SECOND, longer_than_a_run, too_long
 from rlm_secure.errors import (

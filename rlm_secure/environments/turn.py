@@ -1,6 +1,5 @@
-"""Who may use a session: the process that made it, one caller at a time, and no tool that its own cell waits for.
+"""Who may use a session: one caller at a time, and no tool that its own cell waits for.
 
-A fork shares its parent's sockets: two processes that read from one socket would take each other's answers.
 A tool runs while its cell waits for it: if it used the session of that cell, both would wait forever.
 Background work of a session (a checkpoint while it is idle, resuming it) has limits of its own; a caller that waits
 for it has the caller's.
@@ -8,9 +7,6 @@ for it has the caller's.
 
 from __future__ import annotations
 
-import functools
-import inspect
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,59 +14,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Self
 
-from rlm_secure.errors import ReentrantCall, WrongProcess
+from rlm_secure.errors import ReentrantCall
 from rlm_secure.policy.gate import Gate
 
 #: A thread started while a cell waits for the host is refused after this long: the host's work may wait for it.
 _PATIENCE_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.05
-
-
-class Owned:
-    """Belongs to the process that made it: in a fork, every public method and property raises WrongProcess.
-
-    An exception that leaves a `with` block in a fork propagates unchanged.
-    """
-
-    _owner: int
-
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
-        """Make an object that belongs to this process."""
-        made = super().__new__(cls)
-        made._owner = os.getpid()
-        return made
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name, value in list(vars(cls).items()):
-            if name.startswith("_") and name not in ("__enter__", "__exit__"):
-                continue
-            if isinstance(value, property):
-                setattr(cls, name, property(_checked(value.fget, whole=False), doc=value.__doc__))
-            elif inspect.isfunction(value):
-                setattr(cls, name, _checked(value, whole=True))
-
-    def _check_process(self) -> None:
-        Gate.process(self._owner).require(WrongProcess)
-
-    def _check(self) -> None:
-        """Raise if the caller may not call a method, though its process may."""
-
-
-def _checked(function: Any, *, whole: bool) -> Any:
-    leaving = function.__name__ == "__exit__"
-
-    @functools.wraps(function)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if os.getpid() != self._owner:
-            if leaving and args and args[0] is not None:
-                return None
-            self._check_process()
-        if whole:
-            self._check()
-        return function(self, *args, **kwargs)
-
-    return checked
 
 
 class Served:

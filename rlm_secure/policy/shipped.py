@@ -13,8 +13,9 @@ import functools
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
 
+from rlm_secure.errors import PolicyError
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy import derived, toml
 from rlm_secure.registry import ENVIRONMENTS
@@ -52,9 +53,9 @@ def policy(name: str) -> Policy:
     whole = {"name": values["name"], "description": values["description"], "extends": None}
     for table, written in base.items():
         if isinstance(written, dict):
-            model = functools.partial(_model_of, name, table)
+            model = functools.partial(_table_of, name, table)
             whole[table] = _KINDS.get(table, _Values)(model, _table(table, written | values.get(table, {}), model))
-    return cast("Policy", _Policy(functools.partial(_load, name), whole))
+    return cast("Policy", _Policy(functools.partial(_model_of, name), whole))
 
 
 def _load(ref: Any) -> Policy:
@@ -63,8 +64,17 @@ def _load(ref: Any) -> Policy:
     return load_policy(ref)
 
 
-def _model_of(name: str, table: str) -> Any:
-    return getattr(_load(name), table)
+@functools.cache
+def _model_of(name: str) -> Policy:
+    """The model of a policy that was read without it. Raises PolicyError if its file has other values by now."""
+    made = _load(name)
+    if _tested(name) is None or _tested(_BASE) is None:
+        raise PolicyError(f"the file of the policy {name} was changed while it is in use; start the program again")
+    return made
+
+
+def _table_of(name: str, table: str) -> Any:
+    return getattr(_model_of(name), table)
 
 
 def _tested(name: str) -> dict[str, Any] | None:
@@ -121,8 +131,8 @@ class _Values:
     def __repr__(self) -> str:
         return repr(_model(self))
 
-    def __reduce_ex__(self, _protocol: object) -> tuple[Any, ...]:
-        return self.__dict__[_MODEL], ()  # a copy is the model's
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        return _model(self).__reduce_ex__(protocol)  # a copy is the model, with its values: never a name to be read
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

@@ -104,9 +104,17 @@ def silent() -> Iterator[tuple[int, Callable[[], None]]]:
         each.close()
 
 
-@pytest.mark.parametrize("module", ["argparse", "rlm_secure.cli.terminal"])
-def test_while_the_command_line_itself_is_imported(module: str) -> None:
-    with started(*LOOP, python=("-X", "importtime")) as process:
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        (("doctor",), "argparse"),
+        (("doctor",), "rlm_secure.cli.terminal"),
+        (LOOP, "subprocess"),  # what starts the process of its session
+        (LOOP, "rlm_secure.environments.local.launch"),
+    ],
+)
+def test_while_the_command_line_itself_is_imported(arguments: tuple[str, ...], module: str) -> None:
+    with started(*arguments, python=("-X", "importtime")) as process:
         imported(process, module)
         assert ended(process) == []
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,3 +128,25 @@ def test_a_child_of_the_host_leaves_its_parent_s_groups_alone() -> None:
         os._exit(len(cgroup._empty))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert all(Path(path).exists() for path in kept._paths)
+
+
+def test_the_group_that_was_made_to_see_whether_one_can_be_is_the_first_sessions() -> None:
+    code = (
+        "from pathlib import Path\n"
+        "from rlm_secure import Sandbox\n"
+        "made, real = [], Path.mkdir\n"
+        "def mkdir(self, *args, **kwargs):\n"
+        "    made.append(self)\n"
+        "    real(self, *args, **kwargs)\n"
+        "Path.mkdir = mkdir\n"
+        "with Sandbox() as box:\n"
+        "    first = box._repl.session._process.group\n"
+        "    members = (first._paths[0] / 'cgroup.procs').read_text().split()\n"
+        "    assert made[: len(first._paths)] == list(first._paths) and members, (made, members)\n"
+        "    print(first._paths[0], first.evidence)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    path, _, evidence = done.stdout.partition(" ")
+    assert evidence, done.stderr
+    assert str(load_policy("strict").limits.processes + 4) in evidence
+    assert not Path(path).exists()

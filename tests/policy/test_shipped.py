@@ -8,13 +8,15 @@ import pickle
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from rlm_secure import resources
-from rlm_secure.policy import Policy, load_policy, shipped
+from rlm_secure.errors import PolicyError
+from rlm_secure.policy import Policy, load, load_policy, shipped
 from rlm_secure.policy.keys import keys, value
 from rlm_secure.registry import ENVIRONMENTS
 from rlm_secure.resources import policies_dir, policy_file, policy_names
@@ -88,8 +90,6 @@ def test_a_text_that_was_not_tested_is_the_models_to_read(tmp_path: Path, monkey
     monkeypatch.setattr(resources, "policies_dir", lambda: edited)
     monkeypatch.setattr(shipped, "policies_dir", lambda: edited)
     shipped.policy.cache_clear()
-    from rlm_secure.policy import load
-
     load._shipped.cache_clear()
     try:
         for name in ("strict", "standard"):  # what another leaves out is as in strict
@@ -103,6 +103,64 @@ def test_a_text_that_was_not_tested_is_the_models_to_read(tmp_path: Path, monkey
     finally:
         shipped.policy.cache_clear()
         load._shipped.cache_clear()
+
+
+@pytest.fixture
+def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Shipped policies that nobody has read yet, and a function that loosens the file of `strict`."""
+    folder = tmp_path / "policies"
+    shutil.copytree(policies_dir(), folder)
+    monkeypatch.setattr(resources, "policies_dir", lambda: folder)
+    monkeypatch.setattr(shipped, "policies_dir", lambda: folder)
+    caches = (shipped.policy, shipped._model_of, load._shipped)
+    for each in caches:
+        each.cache_clear()
+
+    def edit() -> None:
+        strict = folder / "strict.toml"
+        strict.write_text(strict.read_text().replace("cells = 1_000", "cells = 7_000"))
+
+    yield edit
+    for each in caches:
+        each.cache_clear()
+
+
+def test_one_whose_file_changes_in_use_never_has_two_values(edited: Callable[[], None]) -> None:
+    used = [shipped.policy(name) for name in ("strict", "standard")]  # what standard leaves out is as in strict
+    before = [light.limits.cells for light in used]
+    edited()
+    assert [light.limits.cells for light in used] == before
+    for light in used:
+        for asked in (
+            lambda light=light: light.model_dump(),
+            lambda light=light: light.limits.model_copy(),
+            lambda light=light: copy.deepcopy(light),
+            lambda light=light: pickle.dumps(light),
+            lambda light=light: light == load_policy("strict"),
+        ):
+            with pytest.raises(PolicyError, match="was changed while it is in use; start the program again"):
+                asked()
+
+
+def test_one_that_was_sent_to_another_process_has_the_values_that_it_had(edited: Callable[[], None]) -> None:
+    sent, limits = pickle.dumps(shipped.policy("strict")), pickle.dumps(shipped.policy("strict").limits)
+    edited()
+    for each in (shipped.policy, shipped._model_of, load._shipped):
+        each.cache_clear()
+    assert shipped.policy("strict").limits.cells == 7_000
+    assert pickle.loads(sent).limits.cells == pickle.loads(limits).cells == 1_000
+
+
+def test_a_command_of_one_needs_no_model() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "rlm_secure", "exec", "-c", "6 * 7"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "42\n", done.stderr
+    assert "rlm_secure.policy.shipped" in done.stderr
+    assert "pydantic" not in done.stderr
 
 
 def test_a_session_of_one_needs_no_model() -> None:

@@ -39,7 +39,9 @@ class Launched(NamedTuple):
 
 _ahead: Launched | None = None
 _any = False
-_lock = threading.Lock()
+#: Held while a process is started ahead, and while the host forks: a copy of a socket that nobody knows of in the child
+#: would keep the process after the host's death.
+_lock = threading.RLock()
 
 
 def ahead() -> None:
@@ -62,7 +64,7 @@ def take() -> Launched:
     with _lock:
         _any = True
         launched, _ahead = _ahead, None
-    return launched or _start()
+    return launched or _start()  # which learns at once whose death to watch for
 
 
 def discard() -> None:
@@ -130,7 +132,7 @@ def _start() -> Launched:
 def _forget() -> None:
     # In a forked child of the host: it is our parent's.
     global _ahead, _any, _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     launched, _ahead, _any = _ahead, None, False
     if launched is not None:
         launched.control.close()
@@ -138,5 +140,5 @@ def _forget() -> None:
         launched.process.returncode = 0  # not our child: keeps Popen from waiting for it
 
 
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_forget)
 atexit.register(discard)

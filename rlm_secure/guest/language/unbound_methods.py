@@ -48,6 +48,8 @@ class _Definition(ctypes.Structure):
 #: Objects to which C code now points, kept alive.
 _kept: list[Any] = []
 _appends: list[Any] = []
+#: Classes whose methods were changed.
+_done: set[type] = set()
 
 
 def _classes(kind: type, met: set[type]) -> Iterator[type]:
@@ -93,7 +95,8 @@ def keep() -> None:
     """
     if types.MethodDescriptorType.__basicsize__ != _WORDS * ctypes.sizeof(ctypes.c_void_p):
         raise ImportError("the methods of this Python are laid out otherwise; use CPython 3.11 to 3.13.")
-    for kind in [*_classes(object, set())]:
+    for kind in {*_classes(object, set())} - _done:
+        _done.add(kind)
         for value in [*_namespace_of(kind).values()]:
             if type(value) is types.MethodDescriptorType:
                 _slow_down(value)
