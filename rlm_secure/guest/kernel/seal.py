@@ -11,17 +11,21 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import signal
 import struct
+from collections.abc import Callable
 from typing import Any
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+_locked = ctypes.PyDLL(None, use_errno=True).syscall  # keeps the interpreter's lock, so that a forked child has it
+_locked.restype = ctypes.c_long
 
 _MACHINE = os.uname().machine
 #: System call numbers that differ by architecture; those of Landlock do not.
 NUMBERS = {
-    "x86_64": {"pivot_root": 155, "umount2": 166, "capset": 126, "seccomp": 317, "setns": 308, "unshare": 272},
-    "aarch64": {"pivot_root": 41, "umount2": 39, "capset": 91, "seccomp": 277, "setns": 268, "unshare": 97},
+    "x86_64": {"pivot_root": 155, "umount2": 166, "capset": 126, "seccomp": 317, "unshare": 272, "clone": 56},
+    "aarch64": {"pivot_root": 41, "umount2": 39, "capset": 91, "seccomp": 277, "unshare": 97, "clone": 220},
 }
 _NUMBERS = NUMBERS.get(_MACHINE)
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
@@ -74,15 +78,15 @@ def _checked(result: int, what: str) -> int:
     return result
 
 
-def _syscall(name: str, *arguments: Any) -> int:
+def _syscall(name: str, *arguments: Any, call: Callable[..., int] = _libc.syscall) -> int:
     if _NUMBERS is None:
         raise OSError(38, f"no system call table for {_MACHINE}")
-    return _raw(_NUMBERS[name], name, *arguments)
+    return _raw(_NUMBERS[name], name, *arguments, call=call)
 
 
-def _raw(number: int, name: str, *arguments: Any) -> int:
+def _raw(number: int, name: str, *arguments: Any, call: Callable[..., int] = _libc.syscall) -> int:
     values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
-    return _checked(_libc.syscall(ctypes.c_long(number), *values), name)
+    return _checked(call(ctypes.c_long(number), *values), name)
 
 
 def _prctl(what: str, option: int, *arguments: int) -> int:
@@ -95,13 +99,13 @@ def unshare(flags: int) -> None:
     _syscall("unshare", flags)
 
 
-def children_in_own_pid_namespace() -> None:
-    """Have later children start in the caller's own PID namespace again, after a fork into a new one."""
-    fd = os.pidfd_open(os.getpid())
-    try:
-        _syscall("setns", fd, CLONE_NEWPID)
-    finally:
-        os.close(fd)
+def fork(flags: int = 0) -> int:
+    """fork(2), with the child in the new namespaces that `flags` names. For a process with a single thread.
+
+    Not os.fork: what Python does after that, for locks and threads that there are none of, has the child copy 190
+    pages, which takes longer than the fork. So the child must seed `random` itself. Raises OSError.
+    """
+    return _syscall("clone", signal.SIGCHLD | flags, 0, 0, 0, 0, call=_locked)
 
 
 def become(uid: int) -> None:
