@@ -102,8 +102,8 @@ def unshare(flags: int) -> None:
 def fork(flags: int = 0) -> int:
     """fork(2), with the child in the new namespaces that `flags` names. For a process with a single thread.
 
-    Not os.fork: what Python does after that, for locks and threads that there are none of, has the child copy 190
-    pages, which takes longer than the fork. So the child must seed `random` itself. Raises OSError.
+    Not os.fork, which would need three further calls for a PID namespace, and afterwards renews locks and what it knows
+    of threads, for which the child copies pages. Raises OSError.
     """
     return _syscall("clone", signal.SIGCHLD | flags, 0, 0, 0, 0, call=_locked)
 

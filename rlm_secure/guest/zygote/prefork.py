@@ -18,7 +18,6 @@ import _socket
 import contextlib
 import errno
 import os
-import random
 import signal
 from collections.abc import Callable, Mapping
 
@@ -76,7 +75,6 @@ def pidfd(pid: int) -> int | None:
 
 def _serve(profiles: Mapping[str, bytes | None], landlock: int | None, *, own_namespaces: bool) -> None:
     """In the child: raise the walls, then serve the session."""
-    random.seed()  # else it would be that of the zygote in every session
     found = walls.enclose(landlock, own_namespaces=own_namespaces)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies of the worker that end leave no zombie
     # Created before the filter is installed, and from the C module: the Python wrapper makes system calls to find out
