@@ -284,14 +284,12 @@ def join(process: int) -> Group | str:
 
 def _unused() -> Group | None:
     """A group that a session gave back, the oldest first: its zygote has had the most time to reap the last process."""
-    for _ in range(len(_empty)):
-        try:
+    with contextlib.suppress(IndexError):  # another thread may take the last one
+        for _ in range(len(_empty)):
             group = _empty.pop(0)
-        except IndexError:  # another thread took the last one
-            break
-        if group.reaped():
-            return group
-        _empty.append(group)
+            if group.reaped():
+                return group
+            _empty.append(group)
     return None
 
 

@@ -148,7 +148,8 @@ class SessionWorker:
         self.errors = Output(request["stdout_bytes"])
         sys.stdout, sys.stderr = self.output, self.errors
         if request["screen"]:
-            if _IGNORED not in warnings.filters[:2]:  # the zygote has it, behind the compiler's
+            ahead = warnings.filters[:2]  # of the zygote: the compiler's, and this one
+            if _IGNORED not in ahead or ahead[0][0] != "ignore":
                 warnings.simplefilter("ignore")  # the text of a library's warning names files of the guest
             modules = frozenset(request["modules"])
             namespace = _prepared.get(modules) or guards.build_globals(modules, _print)
