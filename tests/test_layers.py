@@ -122,7 +122,6 @@ TRUSTED_JSON: dict[str, str] = {
     "tools/toolbox.py": "results that were written here",
     "policy/load.py": "a policy that tomllib has read, written anew for a validator",
     "cli/options.py": "an argument of the command that the user typed",
-    "environments/local/pool.py": "the begin frame that the host itself wrote",
     "environments/seccomp.py": "a profile that is part of the package",
     "audit/attack.py": "the job of the command outside, by whom this program was started",
     "audit/probes.py": "a subject whose bytes are bounded on the line before",

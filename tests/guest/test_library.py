@@ -8,13 +8,17 @@ import io
 import struct
 import sys
 import types
+import warnings
 from typing import Any
 
 import pytest
 
+from rlm_secure.environments.replay import begin
 from rlm_secure.guest.language import guards, imports, library, registry
 from rlm_secure.guest.language.facades import system
 from rlm_secure.guest.session import worker
+from rlm_secure.policy import load_policy
+from tests.local.kernels import in_child
 
 from .cells import Session, plain
 
@@ -375,3 +379,14 @@ def test_a_worker_that_retires_releases_nothing_that_is_suspended() -> None:
     assert out == []
     retired._suspended.clear()
     assert sorted(out) == ["coroutine", "generator"]
+
+
+@pytest.mark.parametrize("ahead", [[], ["ignore"], ["always"], ["ignore", "always"]])
+def test_a_session_is_quiet_whatever_filters_of_warnings_its_zygote_has(ahead: list[str]) -> None:
+    def body() -> object:
+        warnings.filters[:] = [(action, None, UserWarning, None, 0) for action in ahead] + [worker._IGNORED]  # type: ignore[index]
+        worker.SessionWorker()._begin(begin(load_policy("strict"), None, screen=True))
+        before_all = warnings.filters[: warnings.filters.index(worker._IGNORED)]
+        return {action for action, *_ in before_all} <= {"ignore"}
+
+    assert in_child(body) == "True"

@@ -100,17 +100,31 @@ def test_what_a_group_counts_is_read_where_the_kernel_counts_it(delegated: Path)
     assert (group.cpu_seconds(), group.out_of_memory()) == (2.5, True)
 
 
-@pytest.mark.parametrize(("counted", "killed", "kept"), [("0\n", 0, True), ("1\n", 0, False), ("0\n", 1, False), (None, 0, False)])
+@pytest.mark.parametrize(("listed", "killed", "kept"), [("", 0, True), ("77\n", 0, False), ("", 1, False), (None, 0, False)])
 def test_a_group_is_given_to_another_session_only_where_it_is_clean(
-    delegated: Path, counted: str | None, killed: int, kept: bool
+    delegated: Path, listed: str | None, killed: int, kept: bool
 ) -> None:
     group = Group(Parents(2, (delegated,), "cgroup v2"))
     (path,) = group._paths
     (path / "memory.events").write_text(f"oom_kill {killed}\n")
-    if counted is not None:
-        (path / "pids.current").write_text(counted)
+    if listed is not None:
+        (path / "cgroup.procs").write_text(listed)
     group.give_back()
     assert (group in cgroup._empty) is kept
+
+
+def test_a_group_is_used_again_once_its_last_process_counts_no_more(delegated: Path) -> None:
+    groups = [Group(Parents(2, (delegated,), "cgroup v2")) for _ in range(3)]
+    for group, counted in zip(groups, ("1\n", "0\n", "1\n"), strict=True):
+        (group._paths[0] / "cgroup.procs").write_text("")
+        (group._paths[0] / "pids.current").write_text(counted)
+        group.give_back()
+    assert (cgroup._unused(), cgroup._unused()) == (groups[1], None)
+    assert cgroup._empty == [groups[2], groups[0]] or cgroup._empty == [groups[0], groups[2]]
+    (groups[2]._paths[0] / "pids.current").write_text("0\n")
+    assert cgroup._unused() is groups[2]
+    (groups[0]._paths[0] / "pids.current").unlink()  # somebody removed it: whoever joins it is told
+    assert (cgroup._unused(), cgroup._unused()) == (groups[0], None)
 
 
 def test_a_process_that_is_gone_joins_no_group(delegated: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,25 @@ def test_message_queues_are_bounded_by_a_proved_filter_where_the_kernel_has_no_l
     assert "RLIMIT_MSGQUEUE: no" in found.found["rlimits"][1]
 
 
+def test_a_fork_is_the_first_process_of_a_namespace_that_it_is_forked_into():
+    def body():
+        reader, writer = os.pipe()
+        for flags in (0, seal.CLONE_NEWPID):
+            pid = seal.fork(flags)
+            if pid == 0:
+                os.write(writer, b"%d %d;" % (os.getpid() == 1, os.getppid() == 0))
+                os._exit(7)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        return os.read(reader, 100)
+
+    def inside():
+        seal.unshare(seal.CLONE_NEWUSER)
+        return body()
+
+    assert in_child(inside) == "b'0 0;1 1;'"
+    assert in_child(inside, ("clone", errno.EAGAIN)) == "EAGAIN"
+
+
 def test_landlock_denies_every_file():
     def body():
         seal.no_new_privs()

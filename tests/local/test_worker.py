@@ -294,6 +294,40 @@ def test_who_was_let_go_of_is_killed_by_nobody(tmp_path: Path) -> None:
     cgroup._live.discard(group)
 
 
+@pytest.mark.parametrize(("listed", "asked"), [("77\n", [5]), ("", []), (None, [])])
+def test_a_process_that_its_group_still_lists_is_reaped_before_that_is_given_back(
+    tmp_path: Path, listed: str | None, asked: list[int]
+) -> None:
+    reaped: list[int] = []
+    source: Any = SimpleNamespace(status=reaped.append, released=lambda: None)
+    group = cgroup.Group(cgroup.Parents(2, (tmp_path,), "cgroup v2"))
+    if listed is not None:
+        (group._paths[0] / "cgroup.procs").write_text(listed)
+    with subprocess.Popen(["sleep", "60"]) as ended:
+        SessionProcess(socket.socket(), os.pidfd_open(ended.pid), 5, source, group).end()
+    assert reaped == asked
+    for kept in (cgroup._empty, cgroup._live):
+        if group in kept:
+            kept.remove(group)
+
+
+def test_what_is_found_of_the_walls_is_the_session_s_own(made: Make) -> None:
+    """Two sessions that report the same share no dict, and one that reports something else is not taken for the first."""
+
+    def reports(level: str) -> Worker:
+        body = json.dumps({"op": "ready", "walls": {"seccomp": [level, "as told"]}}).encode()
+        return made(says(struct.pack(">I", len(body)) + body))
+
+    one, same, other = (reports(level).ready(Deadline(10)) for level in ("full", "full", "none"))
+    assert one == same == {"seccomp": ("full", "as told")}
+    assert one is not same
+    one["cgroup"] = ("full", "of one")
+    assert reports("full").ready(Deadline(10)) == same
+    assert other == {"seccomp": ("none", "as told")}
+    with pytest.raises(ProtocolViolation):
+        reports("fuller").ready(Deadline(10))
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "said"),
     [

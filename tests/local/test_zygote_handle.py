@@ -26,7 +26,7 @@ from rlm_secure.policy import load_policy
 from tests.local.kernels import in_child, refuse
 
 pytestmark = pytest.mark.timeout(300)
-SETUP = ProcessSetup("worker", {"NPROC": 0}, {}, None)
+SETUP = ProcessSetup("worker", {"NPROC": 0}, "{}", None)
 
 
 def descriptors() -> int:
@@ -64,7 +64,7 @@ def test_a_session_that_dies_before_it_is_told_anything_is_an_error() -> None:
 
 
 def test_a_session_that_cannot_be_told_what_it_is_for_is_ended() -> None:
-    untold = ProcessSetup("worker", {"NPROC": object()}, {}, None)
+    untold = ProcessSetup("worker", {"NPROC": object()}, "{}", None)
     assert said(lambda source: source.spawn(untold)) == "Object of type object is not JSON serializable"
 
 

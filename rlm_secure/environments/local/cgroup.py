@@ -29,6 +29,7 @@ _live: set[Group] = set()
 #: Empty groups for reuse: creating, limiting and removing one takes a fifth of a session's start.
 _empty: list[Group] = []
 _EMPTY = 8
+_FILE_BYTES = 1 << 16
 #: Sessions per group: what the kernel still charges to an empty group must not accumulate.
 _USES = 100
 
@@ -175,7 +176,7 @@ class Group:
             for key, value in values.items():
                 # The CPU and swap controllers may be absent where memory and pids are not.
                 if (path / key).exists() or key in ("memory.max", "pids.max", "memory.limit_in_bytes"):
-                    (path / key).write_text(str(value))
+                    _write(f"{path}/{key}", str(value))
         self._bounds = bounds
 
     def adjust(self, bounds: CgroupBounds) -> None:
@@ -190,13 +191,13 @@ class Group:
     def add(self, pid: int) -> None:
         """Put a process, and so everything that it forks later, into the group."""
         for path in self._paths:
-            (path / "cgroup.procs").write_text(str(pid))
+            _write(f"{path}/cgroup.procs", str(pid))
 
     def out_of_memory(self) -> bool:
         """Whether the kernel killed a process of the group because of memory."""
         name = "memory.events" if self._version == 2 else "memory.oom_control"
         with contextlib.suppress(OSError, StopIteration):
-            lines = (self._paths[0] / name).read_text().splitlines()
+            lines = _read(f"{self._paths[0]}/{name}").splitlines()
             return int(next(line for line in lines if line.startswith("oom_kill ")).split()[1]) > 0
         return False
 
@@ -204,23 +205,33 @@ class Group:
         """CPU seconds of every process that was ever in the group; None where the kernel does not count them."""
         with contextlib.suppress(OSError, StopIteration, ValueError):
             if self._version == 2:
-                lines = (self._paths[0] / "cpu.stat").read_text().splitlines()
+                lines = _read(f"{self._paths[0]}/cpu.stat").splitlines()
                 return int(next(line for line in lines if line.startswith("usage_usec ")).split()[1]) / 1e6
-            return int((self._paths[2] / "cpuacct.usage").read_text()) / 1e9  # where cpu and cpuacct share a mount
+            return int(_read(f"{self._paths[2]}/cpuacct.usage")) / 1e9  # where cpu and cpuacct share a mount
         return None
 
     def kill(self) -> None:
         """Kill every process in the group: version 2 only, where the kernel has cgroup.kill."""
         if self._version == 2:
             with contextlib.suppress(OSError):
-                (self._paths[0] / "cgroup.kill").write_text("1")
+                _write(f"{self._paths[0]}/cgroup.kill", "1")
+
+    def busy(self) -> bool:
+        """Whether a process is in the group; one that has ended is not, even before it is reaped."""
+        return any(_read(f"{path}/cgroup.procs") for path in self._paths[:1])
+
+    def reaped(self) -> bool:
+        """Whether no ended process counts against its limit on processes any more, or the group is gone."""
+        try:
+            return _read(f"{self._paths[0 if self._version == 2 else 1]}/pids.current") == "0\n"
+        except OSError:
+            return True
 
     def give_back(self) -> None:
         """Keep the group for another session if it is empty and no process was killed for memory; else remove it."""
         self._uses += 1
-        tasks = self._paths[0 if self._version == 2 else 1] / "pids.current"
         try:
-            clean = tasks.read_text() == "0\n" and not self.out_of_memory()
+            clean = not self.busy() and not self.out_of_memory()
         except OSError:
             clean = False
         if clean and self._uses < _USES and len(_empty) < _EMPTY:
@@ -255,9 +266,8 @@ def join(process: int) -> Group | str:
     found = parents(os.getpid())
     if isinstance(found, str):
         return found
-    try:
-        group, used = _empty.pop(), True
-    except IndexError:  # not checked in advance: another thread may take the last one
+    group, used = _unused(), True
+    if group is None:
         try:
             group, used = Group(found), False
         except OSError as error:
@@ -270,6 +280,36 @@ def join(process: int) -> Group | str:
         group.remove()
         return join(process) if used else str(error)  # a reused group may have been removed from outside
     return group
+
+
+def _unused() -> Group | None:
+    """A group that a session gave back, the oldest first: its zygote has had the most time to reap the last process."""
+    with contextlib.suppress(IndexError):  # another thread may take the last one
+        for _ in range(len(_empty)):
+            group = _empty.pop(0)
+            if group.reaped():
+                return group
+            _empty.append(group)
+    return None
+
+
+# Not through pathlib and io, whose layers take several times as long as the kernel.
+def _read(path: str) -> str:
+    """The text of a small file. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(fd, _FILE_BYTES).decode("ascii")
+    finally:
+        os.close(fd)
+
+
+def _write(path: str, text: str) -> None:
+    """Write a file in one call, as the kernel wants it. Raises OSError."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, text.encode("ascii"))
+    finally:
+        os.close(fd)
 
 
 def _forget() -> None:

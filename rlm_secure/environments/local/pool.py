@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import threading
@@ -12,7 +11,6 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rlm_secure.broker import protocol
 from rlm_secure.environments.deadline import Deadline, Overdue
 from rlm_secure.environments.local import cgroup, report
 from rlm_secure.environments.local.cgroup import CgroupBounds
@@ -84,7 +82,7 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
     plan, limits = spec.plan, spec.limits
     profile = "worker-checkpoint" if spec.copies else "worker"
     rlimits = _rlimits(spec) if plan.rlimits else {}
-    process = zygote(plan).fork(ProcessSetup(profile, rlimits, json.loads(spec.begin), bounds, huge_pages))
+    process = zygote(plan).fork(ProcessSetup(profile, rlimits, spec.begin, bounds, huge_pages))
     worker = None
     try:
         worker = Worker(process.connection, process.pidfd, limits, process)
@@ -92,7 +90,7 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
         grouped = _group(bounds, process) if bounds else ("none", "switched off for a test")
         if spec.copies:
             worker.take_listener(deadline)
-        walls = protocol.ready(worker.receive(deadline, limit=1 << 20))
+        walls = worker.ready(deadline)
         walls["cgroup"] = grouped
         worker.descriptors_at_rest = worker.descriptors()
         if warm:

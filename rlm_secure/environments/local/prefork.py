@@ -22,7 +22,8 @@ class ProcessSetup:
 
     profile: str
     limits: Mapping[str, Any]
-    begin: Mapping[str, Any]
+    begin: str
+    """The first request, as JSON."""
     bounds: CgroupBounds | None
     huge_pages: bool = False
     """Only for a process in a cgroup: nothing else counts a huge page in full when a part of it is mapped."""
@@ -33,11 +34,10 @@ class ProcessSetup:
             "op": "setup",
             "profile": self.profile,
             "limits": self.limits,
-            "begin": self.begin,
             "warm": warm,
             "huge_pages": self.huge_pages,
         }
-        body = json.dumps(message).encode("ascii")
+        body = f'{json.dumps(message)[:-1]}, "begin": {self.begin}}}'.encode("ascii")
         return _HEADER.pack(len(body)) + body
 
 

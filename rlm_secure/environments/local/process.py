@@ -77,12 +77,16 @@ class SessionProcess:
                 last.callback(self.zygote.released)
                 if self.group is not None:
                     last.callback(self.group.give_back)
+                    last.callback(self._leave, self.group)
                 last.callback(self._let_go)
-                if self.group is not None:
-                    last.callback(self.zygote.status, self.pid)  # a zombie would keep the group busy
                 last.callback(pidfd.ended, self.pidfd, _END_SECONDS)
                 self.kill()
 
     def _let_go(self) -> None:
         with self._lock:
             self._gone = True
+
+    def _leave(self, group: Group) -> None:
+        with contextlib.suppress(OSError):
+            if group.busy():  # the kernel may list the process until it is reaped
+                self.zygote.status(self.pid)

@@ -14,10 +14,10 @@ import struct
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from rlm_secure.broker.protocol import Call, CellResult, Printed, check_nonce, decode, event, fresh_nonce
+from rlm_secure.broker.protocol import Call, CellResult, Printed, check_nonce, decode, event, fresh_nonce, ready
 from rlm_secure.environments.deadline import SLICE_SECONDS, Deadline, Overdue
 from rlm_secure.environments.exit_reason import exit_reason
 from rlm_secure.environments.local import pidfd
@@ -42,6 +42,7 @@ _HEADER = struct.Struct(">I")
 _SEND_BYTES = 256 << 10
 
 
+_READY_BYTES = 1 << 20
 #: How often a worker is looked at that has only to close a descriptor.
 _MOMENT_SECONDS = 0.0005
 #: Enough for /proc/PID/status: its line of groups, which precedes those of memory, has up to 65,536 numbers.
@@ -51,6 +52,12 @@ _STATUS_BYTES = 1 << 20
 def _timeval(seconds: float) -> bytes:
     """A struct timeval; never zero, which would mean no timeout."""
     return struct.pack("ll", int(seconds), max(int(seconds % 1 * 1e6), 1))
+
+
+@lru_cache(maxsize=16)
+def _walls(frame: bytes) -> dict[str, tuple[str, str]]:
+    """The walls of a `ready` frame. Cached, as nearly all sessions send the same. Raises ProtocolViolation."""
+    return ready(decode(frame, limit=_READY_BYTES))
 
 
 class Died(Exception):
@@ -170,7 +177,7 @@ class Worker:
     def descriptors(self) -> int:
         """How many file descriptors it has; 0 if the kernel does not report that, or the worker is gone."""
         try:
-            return Path(f"/proc/{self.host_pid}/fd").stat().st_size
+            return os.stat(f"/proc/{self.host_pid}/fd").st_size  # noqa: PTH116 - several times faster
         except OSError:
             return 0
 
@@ -198,6 +205,10 @@ class Worker:
         """One decoded frame. Raises Died, Overdue or ProtocolViolation."""
         limit = limit or self._limits.result_bytes
         return decode(self._frame(deadline, limit), limit=limit)
+
+    def ready(self, deadline: Deadline) -> dict[str, tuple[str, str]]:
+        """The walls of its first frame, which it sends before its first cell. Raises as `receive`."""
+        return dict(_walls(bytes(self._frame(deadline, _READY_BYTES))))
 
     def _frame(self, deadline: Deadline, limit: int) -> bytearray:
         """One frame, still encoded. Raises as `receive`."""

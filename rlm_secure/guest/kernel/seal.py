@@ -11,17 +11,22 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import signal
 import struct
+from collections.abc import Callable
 from typing import Any
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_libc.syscall.restype = ctypes.c_long
+_locked = ctypes.PyDLL(None, use_errno=True).syscall  # keeps the interpreter's lock, so that a forked child has it
+for _call in (_libc.syscall, _locked):
+    _call.restype, _call.argtypes = ctypes.c_long, [ctypes.c_long] + [ctypes.c_void_p] * 6  # a number, too, or None
+_libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 
 _MACHINE = os.uname().machine
 #: System call numbers that differ by architecture; those of Landlock do not.
 NUMBERS = {
-    "x86_64": {"pivot_root": 155, "umount2": 166, "capset": 126, "seccomp": 317, "setns": 308, "unshare": 272},
-    "aarch64": {"pivot_root": 41, "umount2": 39, "capset": 91, "seccomp": 277, "setns": 268, "unshare": 97},
+    "x86_64": {"pivot_root": 155, "umount2": 166, "capset": 126, "seccomp": 317, "unshare": 272, "clone": 56},
+    "aarch64": {"pivot_root": 41, "umount2": 39, "capset": 91, "seccomp": 277, "unshare": 97, "clone": 220},
 }
 _NUMBERS = NUMBERS.get(_MACHINE)
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
@@ -67,6 +72,9 @@ _SECCOMP_SET_MODE_FILTER = 1
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
+_NONE = (0,) * 6
+
+
 def _checked(result: int, what: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
@@ -74,20 +82,18 @@ def _checked(result: int, what: str) -> int:
     return result
 
 
-def _syscall(name: str, *arguments: Any) -> int:
+def _syscall(name: str, *arguments: Any, call: Callable[..., int] = _libc.syscall) -> int:
     if _NUMBERS is None:
         raise OSError(38, f"no system call table for {_MACHINE}")
-    return _raw(_NUMBERS[name], name, *arguments)
+    return _raw(_NUMBERS[name], name, *arguments, call=call)
 
 
-def _raw(number: int, name: str, *arguments: Any) -> int:
-    values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
-    return _checked(_libc.syscall(ctypes.c_long(number), *values), name)
+def _raw(number: int, name: str, *arguments: Any, call: Callable[..., int] = _libc.syscall) -> int:
+    return _checked(call(number, *arguments, *_NONE[len(arguments) :]), name)
 
 
 def _prctl(what: str, option: int, *arguments: int) -> int:
-    values = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
-    return _checked(_libc.prctl(ctypes.c_int(option), *values), what)
+    return _checked(_libc.prctl(option, *arguments, *_NONE[2 + len(arguments) :]), what)
 
 
 def unshare(flags: int) -> None:
@@ -95,13 +101,13 @@ def unshare(flags: int) -> None:
     _syscall("unshare", flags)
 
 
-def children_in_own_pid_namespace() -> None:
-    """Have later children start in the caller's own PID namespace again, after a fork into a new one."""
-    fd = os.pidfd_open(os.getpid())
-    try:
-        _syscall("setns", fd, CLONE_NEWPID)
-    finally:
-        os.close(fd)
+def fork(flags: int = 0) -> int:
+    """fork(2), with the child in the new namespaces that `flags` names. For a process with a single thread.
+
+    Not os.fork, which would need three further calls for a PID namespace, and afterwards renews locks and what it knows
+    of threads, for which the child copies pages. Raises OSError.
+    """
+    return _syscall("clone", signal.SIGCHLD | flags, call=_locked)
 
 
 def become(uid: int) -> None:
@@ -132,8 +138,8 @@ def empty_root() -> None:
     _mount(None, b"/", None, _MS_REC | _MS_PRIVATE)
     _mount(b"tmpfs", b"/tmp", b"tmpfs", quiet, b"size=4k,nr_inodes=2,mode=0555")
     os.chdir("/tmp")
-    _syscall("pivot_root", ctypes.c_char_p(b"."), ctypes.c_char_p(b"."))
-    _syscall("umount2", ctypes.c_char_p(b"."), _MNT_DETACH)
+    _syscall("pivot_root", b".", b".")
+    _syscall("umount2", b".", _MNT_DETACH)
     _mount(None, b"/", None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | quiet)
     os.chdir("/")
     if os.listdir("/"):
@@ -195,7 +201,7 @@ def drop_capabilities() -> None:
         if error.errno != 22:  # a kernel without an ambient set (gVisor) has nothing to clear
             raise
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
-    _syscall("capset", ctypes.c_char_p(header), ctypes.c_char_p(bytes(24)))
+    _syscall("capset", header, bytes(24))
 
 
 def landlock_abi() -> int:
@@ -219,7 +225,7 @@ def landlock_ruleset(abi: int, *without: tuple[int, int, int]) -> tuple[int, int
         size = 24 if scopes else 16 if network else 8
         attributes = struct.pack("QQQ", files, network, scopes)[:size]
         try:
-            return _raw(_LANDLOCK_CREATE, "landlock", ctypes.c_char_p(attributes), size, 0), known
+            return _raw(_LANDLOCK_CREATE, "landlock", attributes, size, 0), known
         except OSError as error:
             if error.errno != 22 or known == 1:
                 raise
@@ -231,7 +237,7 @@ def landlock_allow(fd: int, path: str, right: tuple[int, int, int]) -> None:
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         beneath = struct.pack("=Qi", right[0], place)
-        _raw(_LANDLOCK_ADD, "landlock", fd, _PATH_BENEATH, ctypes.c_char_p(beneath), 0)
+        _raw(_LANDLOCK_ADD, "landlock", fd, _PATH_BENEATH, beneath, 0)
     finally:
         os.close(place)
 
@@ -244,7 +250,7 @@ def landlock_restrict(fd: int) -> None:
 class _Program(ctypes.Structure):
     """struct sock_fprog. Defined once: defining the class costs a session more time than installing its filter."""
 
-    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
 def seccomp(program: bytes, flags: int = 0) -> int:
@@ -252,8 +258,7 @@ def seccomp(program: bytes, flags: int = 0) -> int:
 
     `flags` are SECCOMP_FILTER_FLAG_*. Returns the result of the system call: the listener's descriptor, if requested.
     """
-    buffer = ctypes.create_string_buffer(program, len(program))
-    block = _Program(len(program) // 8, ctypes.addressof(buffer))
+    block = _Program(len(program) // 8, program)
     return _syscall("seccomp", _SECCOMP_SET_MODE_FILTER, flags, ctypes.byref(block))
 
 

@@ -78,4 +78,5 @@ def said(error: RuleViolation) -> tuple[str, str] | None:
 
 def forget() -> None:
     """Forget the refusals of earlier cells: if a cell kept one and raises it again, it is an ordinary exception."""
-    _said.clear()
+    if _said:
+        _said.clear()

@@ -47,6 +47,8 @@ _current: SessionWorker
 #: Prebuilt globals for future sessions, by the modules that they may import.
 _prepared: dict[frozenset[str], dict[str, Any]] = {}
 _RESERVE = 8 << 20
+#: What warnings.simplefilter("ignore") adds.
+_IGNORED = ("ignore", None, Warning, None, 0)
 #: How many compiled cells are kept, and their most characters.
 _RECENT, _SHORT = 16, 4_096
 _SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
@@ -146,7 +148,9 @@ class SessionWorker:
         self.errors = Output(request["stdout_bytes"])
         sys.stdout, sys.stderr = self.output, self.errors
         if request["screen"]:
-            warnings.simplefilter("ignore")  # the text of a library's warning names files of the guest
+            ahead = warnings.filters[:2]  # of the zygote: the compiler's, and this one
+            if _IGNORED not in ahead or ahead[0][0] != "ignore":
+                warnings.simplefilter("ignore")  # the text of a library's warning names files of the guest
             modules = frozenset(request["modules"])
             namespace = _prepared.get(modules) or guards.build_globals(modules, _print)
         else:

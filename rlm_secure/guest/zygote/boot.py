@@ -117,7 +117,7 @@ def enter_namespaces(found: walls.Walls) -> None:
 
 
 def _own_pid_namespace() -> None:
-    # Before the next fork the zygote must return to this namespace, which needs a pidfd. So where the kernel has no
-    # pidfds (gVisor), this raises before anything is unshared.
+    # Where the kernel has no pidfds (gVisor), this raises before anything is unshared: the host could then signal the
+    # processes of a session only by pids of another namespace.
     os.close(os.pidfd_open(os.getpid()))
     seal.unshare(seal.CLONE_NEWPID)

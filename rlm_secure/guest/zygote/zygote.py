@@ -193,22 +193,16 @@ class _Zygote:
 
     def _spawn(self, body: Callable[[], None]) -> int:
         """Fork a child that runs `body` and exits; return its pid. It is pid 1 of its own PID namespace if possible."""
-        if self._own_pid:
-            seal.unshare(seal.CLONE_NEWPID)
-        try:
-            pid = os.fork()
-            if pid == 0:
-                code = 70
-                try:
-                    if not self._own_pid:
-                        seal.die_with_parent(signal.SIGKILL)
-                    body()
-                    code = 0
-                finally:
-                    os._exit(code)
-        finally:
-            if self._own_pid:
-                seal.children_in_own_pid_namespace()
+        pid = seal.fork(seal.CLONE_NEWPID if self._own_pid else 0)
+        if pid == 0:
+            code = 70
+            try:
+                if not self._own_pid:
+                    seal.die_with_parent(signal.SIGKILL)
+                body()
+                code = 0
+            finally:
+                os._exit(code)
         return pid
 
     def _reap(self) -> None:
