@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from rlm_secure.errors import CellError, CellException, CellMemoryLimit, CellRefused, CellTimeout, ProtocolViolation
 from rlm_secure.guarantees import Wall
@@ -87,8 +87,7 @@ class Printed:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """A variable as the guest describes it: a type name, a JSON value when it is small, else a safe repr.
 
     If the request asked for values, those that the cell bound have `whole`, which is the value in a tuple, or
@@ -292,14 +291,18 @@ def _media(kind: str, media: Any) -> tuple[bytes, ...]:
 
 
 def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int, result_bytes: int) -> CellResult:
-    stdout, cut_of_stdout = _kept(_string(message, "stdout"), stdout_bytes)
-    stderr, cut_of_stderr = _kept(_string(message, "stderr"), stdout_bytes)
+    stdout, stderr = _string(message, "stdout"), _string(message, "stderr")
+    cut = 0
+    if 4 * max(len(stdout), len(stderr)) > stdout_bytes:
+        stdout, cut_of_stdout = _kept(stdout, stdout_bytes)
+        stderr, cut_of_stderr = _kept(stderr, stdout_bytes)
+        cut = cut_of_stdout + cut_of_stderr
     variables, cut_of_values = _variables(_dict(message, "variables"), value_bytes)
     value, cut_of_value = None, 0
     if message.get("value") is not None:
         value, cut_of_value = _variable(message["value"], value_bytes)
     answer, cut_of_answer = _answer(message.get("answer"), result_bytes)
-    cut = cut_of_stdout + cut_of_stderr + cut_of_values + cut_of_value + cut_of_answer
+    cut += cut_of_values + cut_of_value + cut_of_answer
     return CellResult(
         stdout=stdout,
         stderr=stderr,
@@ -362,6 +365,8 @@ def _gone(names: Any) -> tuple[str, ...] | None:
         return None
     if not isinstance(names, list) or len(names) > MAX_NAMES:
         raise _broken(f"the names that are gone are no list of at most {MAX_NAMES}")
+    if not names:
+        return ()
     if not all(isinstance(name, str) and len(name) <= MAX_NAME for name in names):
         raise _broken("a variable's name is not a short string")
     return tuple(names)
@@ -375,15 +380,16 @@ def _variable(entry: Any, value_bytes: int) -> tuple[Variable, int]:
     if not isinstance(kind, str) or len(kind) > MAX_NAME:
         raise _broken("a variable's type is not a short string")
     shown = entry.get("repr", "")
-    if not isinstance(shown, str) or not _fits(shown, value_bytes):
+    if not isinstance(shown, str) or (shown and not _fits(shown, value_bytes)):
         raise _broken("a variable's repr is not a short string")
     why = entry.get("why", "")
     if not isinstance(why, str) or len(why) > 2 * MAX_NAME:
         raise _broken("the reason why a variable has no value is not a short string")
     value, has_value, cut = entry.get("value"), "value" in entry, 0
-    if (size := _size(value, value_bytes)) > value_bytes:
+    if has_value and (size := _size(value, value_bytes)) > value_bytes:
         value, has_value, shown, cut = None, False, not_kept(size), size
-    whole, least = None, int(_number(entry, "size")) if "size" in entry else 0
+    whole: tuple[Any] | None = None
+    least = int(_number(entry, "size")) if "size" in entry else 0
     if "whole" in entry:
         if (size := _size(entry["whole"], value_bytes)) > value_bytes:
             least, cut = size, cut + size
@@ -465,7 +471,7 @@ def _string(message: Mapping[str, Any], key: str) -> str:
 
 def _number(message: Mapping[str, Any], key: str) -> float:
     value = message.get(key)
-    if type(value) is float and 0 <= value <= _LARGEST:
+    if (type(value) is float or type(value) is int) and 0 <= value <= _LARGEST:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _broken(f"{key} is not a number")

@@ -152,9 +152,14 @@ class ReplayedSession(Session):
 
     def _cell(self, code: str, *, stream: bool) -> LogEntry:
         """The request that runs `code`; carries the seed until a worker has survived one that does."""
-        seed = {} if self._seeded else {"seed": self._seed}
-        wanted = {name: True for name, wants in (("values", self.with_values), ("stream", stream)) if wants}
-        return LogEntry({"op": "exec", "code": code, **seed, **wanted})
+        request: dict[str, Any] = {"op": "exec", "code": code}
+        if not self._seeded:
+            request["seed"] = self._seed
+        if self.with_values:
+            request["values"] = True
+        if stream:
+            request["stream"] = True
+        return LogEntry(request)
 
     # -- Session --------------------------------------------------------------------------------------
 
@@ -208,7 +213,8 @@ class ReplayedSession(Session):
                 return None
 
             result = self._run(self._cell(code, stream=streamed.wanted), answer, wall, wait)
-            streamed.end(result)
+            if streamed.wanted:
+                streamed.end(result)
             return result
         finally:
             self._lock.release()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rlm_secure.policy.model import Limits
 
 _HEADER = struct.Struct(">I")
+_encode = json.JSONEncoder().encode
 #: Bytes of one send(2): the kernel restarts its timeout with each piece that the worker reads.
 _SEND_BYTES = 256 << 10
 
@@ -94,6 +95,8 @@ class Worker:
         self._readable = select.poll()
         self._readable.register(connection, select.POLLIN)
         self._readable.register(pidfd, select.POLLIN)
+        self._exit = select.poll()
+        self._exit.register(pidfd, select.POLLIN)
         self._cpu_looked = time.monotonic() if since is None else since
         self.cpu_seen = 0.0
         """CPU seconds at the last reading."""
@@ -127,7 +130,7 @@ class Worker:
         self._check_silence()
         self._given = self._given or bool(fds)
         self.nonce = fresh_nonce()
-        body = json.dumps({**message, "nonce": self.nonce}).encode("ascii")
+        body = _encode({**message, "nonce": self.nonce}).encode("ascii")
         frame = memoryview(_HEADER.pack(len(body)) + body)
         if self._stopped:
             self.stop(False)  # only after encoding, which takes a while for a batch: the worker must not run unchecked
@@ -204,12 +207,14 @@ class Worker:
         # A cell that sends frames all the time is checked as well, not only one that is silent.
         self._look(deadline)
         buffer = self._buffer
-        self._fill(_HEADER.size, deadline)
+        if len(buffer) < _HEADER.size:
+            self._fill(_HEADER.size, deadline)
         (length,) = _HEADER.unpack_from(buffer)
         if length > limit:
             raise ProtocolViolation(f"the sandbox broke the protocol: a frame of {length} bytes, limit {limit}")
         end = _HEADER.size + length
-        self._fill(end, deadline)
+        if len(buffer) < end:
+            self._fill(end, deadline)
         frame = buffer[_HEADER.size : end]
         del buffer[:end]
         return frame
@@ -334,7 +339,8 @@ class Worker:
             seconds = time.clock_gettime(self._cpu_clock)
         except OSError:
             return None
-        if pidfd.ended(self._pidfd):  # checked after reading: the pid of an ended process may be reused
+        # Checked after reading: the pid of an ended process may be reused.
+        if self._pidfd < 0 or self._exit.poll(0):
             return None
         self.cpu_seen, self._cpu_looked = seconds, time.monotonic()
         return seconds
@@ -346,7 +352,15 @@ class Worker:
 
     def cpu_at_rest(self) -> float:
         """As `cpu_at_most`; the last reading, if it was stopped by then and still is."""
-        return self.cpu_seen if self._stopped and self._cpu_looked > self._stopped_since else self.cpu_at_most()
+        return self.cpu_seen if self._rests else self.cpu_at_most()
+
+    def cpu_seconds_at_rest(self) -> float | None:
+        """As `cpu_seconds`; the last reading, if it was stopped by then and still is."""
+        return self.cpu_seen if self._rests else self.cpu_seconds()
+
+    @property
+    def _rests(self) -> bool:
+        return self._stopped and self._cpu_looked > self._stopped_since
 
     @property
     def pidfd(self) -> int:
