@@ -149,9 +149,10 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
     if not raw.isascii() or raw[:1] != b"{" or raw[-1:] != b"}":
         raise _broken("a frame is not an object in ASCII")
     try:
-        return cast(dict[str, Any], loads(raw))
+        message: dict[str, Any] = loads(raw)
     except MalformedJson as refused:
         raise _broken(f"a frame is refused: {refused}") from None
+    return message
 
 
 def event(
@@ -298,20 +299,26 @@ def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int, res
         stderr, cut_of_stderr = _kept(stderr, stdout_bytes)
         cut = cut_of_stdout + cut_of_stderr
     variables, cut_of_values = _variables(_dict(message, "variables"), value_bytes)
-    value, cut_of_value = None, 0
-    if message.get("value") is not None:
-        value, cut_of_value = _variable(message["value"], value_bytes)
-    answer, cut_of_answer = _answer(message.get("answer"), result_bytes)
-    cut += cut_of_values + cut_of_value + cut_of_answer
+    cut += cut_of_values
+    value = answer = error = None
+    if (described := message.get("value")) is not None:
+        value, cut_of_value = _variable(described, value_bytes)
+        cut += cut_of_value
+    if (given := message.get("answer")) is not None:
+        answer, cut_of_answer = _answer(given, result_bytes)
+        cut += cut_of_answer
+    if (said := message.get("error")) is not None:
+        error = _error(said)
+    files = message.get("files", {})
     return CellResult(
         stdout=stdout,
         stderr=stderr,
         variables=variables,
         gone=_gone(message.get("gone")),
         value=value,
-        files=file_sizes(message.get("files", {})),
+        files={} if files == {} else file_sizes(files),
         answer=answer,
-        error=_error(message.get("error")),
+        error=error,
         cpu_seconds=_number(message, "cpu"),
         peak_bytes=int(_number(message, "peak")),
         dropped_bytes=int(_number(message, "dropped")) + cut,
@@ -410,10 +417,8 @@ def _untagged(value: Any) -> Any:
         raise _broken(str(refused)) from None
 
 
-def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer | None, int]:
+def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer, int]:
     """The answer, and how many bytes of it were dropped: a value over an eighth of `result_bytes`."""
-    if entry is None:
-        return None, 0
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         raise _broken("an answer has no text")
     if not _fits(entry["text"], result_bytes):
@@ -428,9 +433,7 @@ def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer | None, int]:
         return TextAnswer(entry["text"]), 0
 
 
-def _error(entry: Any) -> CellError | None:
-    if entry is None:
-        return None
+def _error(entry: Any) -> CellError:
     if not isinstance(entry, dict) or not isinstance(entry.get("message"), str):
         raise _broken("an error has no message")
     rule = entry.get("rule")

@@ -585,13 +585,13 @@ class ReplayedSession(Session):
         else:
             self._log.append(entry)
             self._log_bytes += entry.size
-            self._log_attached += entry.attached
-            self._log_attachments += entry.attachment is not None
-            if (
-                self._log_bytes > LOG_BYTES
-                or (entry.attachment is not None and not self._gate.context(self._log_attached).allowed)
-                or self._log_attachments > LOG_ATTACHMENTS
-            ):
+            full = self._log_bytes > LOG_BYTES
+            if entry.attachment is not None:
+                self._log_attached += entry.attached
+                self._log_attachments += 1
+                fits = self._gate.context(self._log_attached).allowed and self._log_attachments <= LOG_ATTACHMENTS
+                full = full or not fits
+            if full:
                 self._log = None
         self._noted()
 
@@ -695,14 +695,11 @@ class _Streamed:
 
     def __init__(self, output: Callable[[str, str], object] | None, most: int) -> None:
         self._output = output
+        #: Whether there is somebody to tell.
+        self.wanted = output is not None
         self._most = most
         self._told: dict[str, list[str]] = {"stdout": [], "stderr": []}
         self._bytes = 0
-
-    @property
-    def wanted(self) -> bool:
-        """Whether there is somebody to tell."""
-        return self._output is not None
 
     def tell(self, printed: Printed) -> None:
         """Raises ProtocolViolation for more than a worker keeps, for nothing, and for output that nobody asked for."""

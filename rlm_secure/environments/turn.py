@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from rlm_secure.errors import ReentrantCall, WrongProcess
 from rlm_secure.policy.gate import Gate
@@ -26,9 +26,20 @@ _PATIENCE_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.05
 
 
+_FORWARDING: Final[set[Any]] = set()
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def forwards(method: _Method) -> _Method:
+    """Mark a method that does nothing before it calls a public method of an object of the same owner."""
+    _FORWARDING.add(method)
+    return method
+
+
 class Owned:
     """Belongs to the process that made it: in a fork, every public method and property raises WrongProcess.
 
+    One that is marked by `forwards` is checked by what it calls.
     An exception that leaves a `with` block in a fork propagates unchanged.
     """
 
@@ -47,7 +58,7 @@ class Owned:
                 continue
             if isinstance(value, property):
                 setattr(cls, name, property(_checked(value.fget, whole=False), doc=value.__doc__))
-            elif inspect.isfunction(value):
+            elif inspect.isfunction(value) and value not in _FORWARDING:
                 setattr(cls, name, _checked(value, whole=True))
 
     def _check_process(self) -> None:
@@ -142,10 +153,12 @@ class Turn:
     def acquire(self, blocking: bool = True, give_up: GiveUp | None = None) -> bool:
         """Take the turn; with `blocking=False`, only if it is free. Returns whether it did."""
         self.check()
-        if self._mine:
+        if self._background is not None and self._mine:
             return True
         if not self._lock.acquire(blocking=False) and not (blocking and self._outwait(give_up)):
             return False
+        if self._background is None:
+            return True
         try:
             had = not self.taken or (blocking and self._outwait_background(give_up))
         except BaseException:  # Ctrl-C as well
@@ -178,7 +191,7 @@ class Turn:
 
     def release(self) -> None:
         """Release the turn."""
-        if not self._mine:
+        if self._background is None or not self._mine:
             self._lock.release()
 
     @contextmanager

@@ -158,7 +158,7 @@ def test_a_worker_does_not_run_while_its_host_decodes_or_encodes(made: Make, mon
         return json.dumps(message)
 
     monkeypatch.setattr(hosts, "decode", decoded)
-    monkeypatch.setattr(hosts, "json", SimpleNamespace(dumps=encoded))
+    monkeypatch.setattr(hosts, "_encode", encoded)
     worker.event(Deadline(10))
     worker.send({"op": "reply"})
     assert states == ["T", "T"]

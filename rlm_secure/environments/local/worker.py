@@ -133,8 +133,22 @@ class Worker:
         body = _encode({**message, "nonce": self.nonce}).encode("ascii")
         frame = memoryview(_HEADER.pack(len(body)) + body)
         if self._stopped:
-            self.stop(False)  # only after encoding, which takes a while for a batch: the worker must not run unchecked
-        self._write(frame, fds, deadline)
+            # Only after encoding, which takes a while for a batch: the worker must not run unchecked. It finds what is
+            # sent ahead when it wakes, and need not wake twice.
+            if not fds:
+                frame = self._sent_ahead(frame)
+            self.stop(False)
+        if frame:
+            self._write(frame, fds, deadline)
+
+    def _sent_ahead(self, frame: memoryview) -> memoryview:
+        """What is left of a frame after as much of it as the channel takes at once."""
+        try:
+            return frame[self._socket.send(frame[:_SEND_BYTES], socket.MSG_DONTWAIT) :]
+        except BlockingIOError:
+            return frame
+        except OSError:
+            raise Died from None
 
     def _check_silence(self) -> None:
         """Raise ProtocolViolation for unread data: it would be taken for the answer to the next frame.
