@@ -378,8 +378,9 @@ class REPL(Owned):
     ) -> CellResult:
         """Run one cell as Session.execute does, counted and audited."""
         # As in _walled() and _request(), whose generators take longer than a short cell may.
-        self._check_walls()
         session = self._session
+        if session.report is not self._walls:
+            self._check_walls()
         with self._count:
             self._cells += 1
             number = self._cells
@@ -403,7 +404,8 @@ class REPL(Owned):
             for decision in session.refused:
                 self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)
             record(self._audit, self._name, result)
-        self._check_walls()
+        if session.report is not self._walls:
+            self._check_walls()
         return result
 
     def read_text(self, name: str) -> str | None:

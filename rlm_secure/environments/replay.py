@@ -182,13 +182,11 @@ class ReplayedSession(Session):
             raise ValueError(f"a cell runs for some time, not for {seconds!r} seconds; leave it out for the policy's")
         most = None if exclude_host_time else seconds
         wait = Wait(lambda: self._interrupts, most, limits.run_seconds)
-        try:
-            self._take_turn(wait)
-        except NoTurn as none:
+        if not self._lock.acquire(give_up=wait.over):
             if self._lock.taken:  # by background work: no cell ran
                 self._refused = {}
-            said = f"{none.error}; it did not begin, and the session's variables are as they were"
-            return CellResult(stderr=f"{said}\n", error=none.error, seconds=time.monotonic() - wait.began)
+            said = f"{wait.error}; it did not begin, and the session's variables are as they were"
+            return CellResult(stderr=f"{said}\n", error=wait.error, seconds=time.monotonic() - wait.began)
         try:
             self._require()
             self._refused = {}

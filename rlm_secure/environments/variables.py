@@ -68,7 +68,8 @@ class KnownVariables:
         result.described = Described(self._locals.copy(), self._reprs.copy(), known)
 
     def _keep(self, name: str, variable: Variable) -> None:
-        value, shown = _local(variable), _shown(variable)
+        value = variable.value if variable.has_value else variable.repr
+        shown = _shown(variable)
         atom = value is None or type(value) in _ATOMS
         size = _NAMES_BYTES + (getsizeof(value) if atom else held_bytes(value)) + len(shown) * 4
         self._total -= self._bytes.get(name, 0)

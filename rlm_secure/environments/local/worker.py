@@ -366,15 +366,13 @@ class Worker:
 
     def cpu_at_rest(self) -> float:
         """As `cpu_at_most`; the last reading, if it was stopped by then and still is."""
-        return self.cpu_seen if self._rests else self.cpu_at_most()
+        rests = self._stopped and self._cpu_looked > self._stopped_since
+        return self.cpu_seen if rests else self.cpu_at_most()
 
     def cpu_seconds_at_rest(self) -> float | None:
         """As `cpu_seconds`; the last reading, if it was stopped by then and still is."""
-        return self.cpu_seen if self._rests else self.cpu_seconds()
-
-    @property
-    def _rests(self) -> bool:
-        return self._stopped and self._cpu_looked > self._stopped_since
+        rests = self._stopped and self._cpu_looked > self._stopped_since
+        return self.cpu_seen if rests else self.cpu_seconds()
 
     @property
     def pidfd(self) -> int:
@@ -445,7 +443,8 @@ class Worker:
     def stop(self, stopped: bool = True) -> None:
         """Stop it, or let it continue: an idle worker or a spare uses no CPU."""
         self._stopped = stopped
-        self._stopped_since = time.monotonic()
+        if stopped:
+            self._stopped_since = time.monotonic()
         pidfd.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def verdict(self) -> CellError:
