@@ -234,8 +234,12 @@ class REPL(Owned):
 
     def append_compaction_entry(self, entry: Any) -> None:
         """Append to `history` what compaction removed from the conversation."""
+        self.append_compaction_entries([entry])
+
+    def append_compaction_entries(self, entries: Sequence[Any]) -> None:
+        """Append several, in one request: each sends the whole history."""
         if self.compaction:
-            self._compacted.append(copy.deepcopy(entry))
+            self._compacted += copy.deepcopy(list(entries))
             with self._walled() as session:
                 session.load_context("history", self._compacted)
 

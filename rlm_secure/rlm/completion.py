@@ -197,8 +197,7 @@ class Run:
             return
         summary = self.handler.ask(summary_request(self.messages), purpose="summary").text
         with self.tree.running(self.environment):
-            for entry in history_entries(self.messages[self._opening :], summary):
-                self.environment.append_compaction_entry(entry)
+            self.environment.append_compaction_entries(history_entries(self.messages[self._opening :], summary))
         self._compactions += 1
         self.messages = Messages(compacted(self.messages, self._opening, summary, self._compactions))
         config.verbose.print_compaction()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 import time
 import traceback
@@ -301,3 +302,30 @@ def test_a_users_own_http_client_is_used() -> None:
         assert asyncio.run(client.acompletion("q")) == "ok"
         assert server.requests[0].headers["x-mine"] == "yes"
     assert threading.active_count() <= before + 1  # the one loop of this process
+
+
+def test_a_message_of_a_long_conversation_costs_the_sdk_nothing() -> None:
+    """Given as the SDK's own argument, each would be rewritten in hundreds of calls."""
+
+    def calls_for(messages: int) -> int:
+        count = 0
+
+        def counted(_frame: object, event: str, _argument: object) -> None:
+            nonlocal count
+            count += event == "call"
+
+        prompt = [{"role": "user", "content": f"message {number}"} for number in range(messages)]
+        sys.setprofile(counted)
+        try:
+            client.complete(prompt)
+        finally:
+            sys.setprofile(None)
+        assert server.requests[-1].body["messages"] == prompt
+        return count
+
+    with OpenAIServer() as server:
+        client = client_of(server, sampling_args={"extra_body": {"top_k": 3}})
+        calls_for(10)
+        short, long = calls_for(10), calls_for(110)
+        assert server.requests[-1].body["top_k"] == 3
+    assert long - short < 100 * 10
