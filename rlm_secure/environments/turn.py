@@ -39,7 +39,7 @@ def forwards(method: _Method) -> _Method:
 class Owned:
     """Belongs to the process that made it: in a fork, every public method and property raises WrongProcess.
 
-    One that is marked by `forwards` is checked by what it calls.
+    A method that is marked by `forwards` leaves any other check to what it calls.
     An exception that leaves a `with` block in a fork propagates unchanged.
     """
 
@@ -58,8 +58,8 @@ class Owned:
                 continue
             if isinstance(value, property):
                 setattr(cls, name, property(_checked(value.fget, whole=False), doc=value.__doc__))
-            elif inspect.isfunction(value) and value not in _FORWARDING:
-                setattr(cls, name, _checked(value, whole=True))
+            elif inspect.isfunction(value):
+                setattr(cls, name, _checked(value, whole=value not in _FORWARDING))
 
     def _check_process(self) -> None:
         Gate.process(self._owner).require(WrongProcess)
