@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rlm_secure.environments.local import launch
-from rlm_secure.environments.owned import Owned
+from rlm_secure.environments.owned import Owned, forwards
 from rlm_secure.resources import policy_names
 
 if TYPE_CHECKING:  # at run time after the first process of a local session was started, see __init__
@@ -83,6 +83,7 @@ class Sandbox(Owned):
         """The walls in force around this sandbox, found by trying."""
         return self._repl.report
 
+    @forwards
     def run(
         self,
         code: str,
@@ -110,18 +111,8 @@ class Sandbox(Owned):
         A failure of the cell is in `result.stderr` and, typed, in `result.error`; `result.check()` raises it.
         Raises SessionEnded when an earlier cell ended the session.
         """
-        told = {"stdout": on_stdout, "stderr": on_stderr}
-
-        def output(stream: str, text: str) -> None:
-            if (tell := told[stream]) is not None:
-                tell(text)
-
-        return self._repl.execute_code(
-            code,
-            timeout=timeout,
-            exclude_host_time=exclude_host_time,
-            output=output if on_stdout or on_stderr else None,
-        )
+        output = _output(on_stdout, on_stderr) if on_stdout or on_stderr else None
+        return self._repl.execute_code(code, timeout=timeout, exclude_host_time=exclude_host_time, output=output)
 
     def set(self, **values: Any) -> None:
         """Bind variables of the session, which cells may change, to plain data of any size: see REPLResult.
@@ -202,3 +193,16 @@ class Sandbox(Owned):
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _output(
+    on_stdout: Callable[[str], object] | None, on_stderr: Callable[[str], object] | None
+) -> Callable[[str, str], object]:
+    """What gets a cell's output, and tells it whom it concerns."""
+    told = {"stdout": on_stdout, "stderr": on_stderr}
+
+    def output(stream: str, text: str) -> None:
+        if (tell := told[stream]) is not None:
+            tell(text)
+
+    return output

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias,
 from rlm_secure.errors import CellError, ValueNotPlain, ValueTooLarge, ValueUnavailable
 from rlm_secure.registry import EnvironmentType as EnvironmentType
 from rlm_secure.tagged import tag
-from rlm_secure.turns import Trajectory
+from rlm_secure.turns import Messages, Trajectory
 from rlm_secure.values import Values
 
 ClientBackend: TypeAlias = Literal[
@@ -652,6 +652,26 @@ class RLMIteration:
         if self.actions:
             known["actions"] = [each.to_dict() for each in self.actions]
         return known
+
+
+class AskedIteration(RLMIteration):
+    """A turn whose prompt is a list only from its first reader on; until then `asked` are the run's own messages."""
+
+    asked: Messages | list[Any]
+
+    def __init__(self, asked: Messages, *arguments: Any, **named: Any) -> None:
+        super().__init__(asked, *arguments, **named)  # type: ignore[arg-type]  # `prompt` makes a list of them
+
+    @property
+    def prompt(self) -> Any:
+        """The prompt, as upstream has it."""
+        if isinstance(self.asked, Messages):
+            self.asked = list(self.asked)
+        return self.asked
+
+    @prompt.setter
+    def prompt(self, asked: Any) -> None:
+        self.asked = asked
 
 
 @dataclass

@@ -31,8 +31,8 @@ class Values(Mapping[str, Any]):
         names: Collection[str] = (),
         ask: Callable[[str], Any] | None = None,
     ) -> None:
-        self._held = dict(held or {})
-        self.refused: dict[str, ValueUnavailable] = dict(refused or {})
+        self._held = dict(held) if held else {}
+        self.refused: dict[str, ValueUnavailable] = dict(refused) if refused else {}
         self._names = names
         self._ask = ask
 

@@ -48,6 +48,7 @@ from rlm_secure.rlm.rlm import CTRL_C, ENDS
 from rlm_secure.rlm.tree import Tree, streamed
 from rlm_secure.tools import Toolbox
 from rlm_secure.tools.hostcall import HostCall, abandoned
+from rlm_secure.turns import Messages
 from rlm_secure.types import (
     CodeBlock,
     REPLResult,
@@ -220,7 +221,11 @@ class AgentRun:
     # -- the model ------------------------------------------------------------------------------------
 
     def ask(
-        self, messages: list[dict[str, Any]], *, purpose: str = "turn", tools: Sequence[ToolSpec] = ()
+        self,
+        messages: list[dict[str, Any]] | Messages,
+        *,
+        purpose: str = "turn",
+        tools: Sequence[ToolSpec] = (),
     ) -> Completion:
         """The model's reply, reserved and settled in the ledger; its text is the partial answer until there is another.
 

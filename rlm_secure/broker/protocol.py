@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from rlm_secure.errors import CellError, CellException, CellMemoryLimit, CellRefused, CellTimeout, ProtocolViolation
 from rlm_secure.guarantees import Wall
@@ -87,8 +87,7 @@ class Printed:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """A variable as the guest describes it: a type name, a JSON value when it is small, else a safe repr.
 
     If the request asked for values, those that the cell bound have `whole`, which is the value in a tuple, or
@@ -150,9 +149,10 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
     if not raw.isascii() or raw[:1] != b"{" or raw[-1:] != b"}":
         raise _broken("a frame is not an object in ASCII")
     try:
-        return cast(dict[str, Any], loads(raw))
+        message: dict[str, Any] = loads(raw)
     except MalformedJson as refused:
         raise _broken(f"a frame is refused: {refused}") from None
+    return message
 
 
 def event(
@@ -292,23 +292,33 @@ def _media(kind: str, media: Any) -> tuple[bytes, ...]:
 
 
 def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int, result_bytes: int) -> CellResult:
-    stdout, cut_of_stdout = _kept(_string(message, "stdout"), stdout_bytes)
-    stderr, cut_of_stderr = _kept(_string(message, "stderr"), stdout_bytes)
+    stdout, stderr = _string(message, "stdout"), _string(message, "stderr")
+    cut = 0
+    if 4 * max(len(stdout), len(stderr)) > stdout_bytes:
+        stdout, cut_of_stdout = _kept(stdout, stdout_bytes)
+        stderr, cut_of_stderr = _kept(stderr, stdout_bytes)
+        cut = cut_of_stdout + cut_of_stderr
     variables, cut_of_values = _variables(_dict(message, "variables"), value_bytes)
-    value, cut_of_value = None, 0
-    if message.get("value") is not None:
-        value, cut_of_value = _variable(message["value"], value_bytes)
-    answer, cut_of_answer = _answer(message.get("answer"), result_bytes)
-    cut = cut_of_stdout + cut_of_stderr + cut_of_values + cut_of_value + cut_of_answer
+    cut += cut_of_values
+    value = answer = error = None
+    if (described := message.get("value")) is not None:
+        value, cut_of_value = _variable(described, value_bytes)
+        cut += cut_of_value
+    if (given := message.get("answer")) is not None:
+        answer, cut_of_answer = _answer(given, result_bytes)
+        cut += cut_of_answer
+    if (said := message.get("error")) is not None:
+        error = _error(said)
+    files = message.get("files", {})
     return CellResult(
         stdout=stdout,
         stderr=stderr,
         variables=variables,
         gone=_gone(message.get("gone")),
         value=value,
-        files=file_sizes(message.get("files", {})),
+        files={} if files == {} else file_sizes(files),
         answer=answer,
-        error=_error(message.get("error")),
+        error=error,
         cpu_seconds=_number(message, "cpu"),
         peak_bytes=int(_number(message, "peak")),
         dropped_bytes=int(_number(message, "dropped")) + cut,
@@ -362,6 +372,8 @@ def _gone(names: Any) -> tuple[str, ...] | None:
         return None
     if not isinstance(names, list) or len(names) > MAX_NAMES:
         raise _broken(f"the names that are gone are no list of at most {MAX_NAMES}")
+    if not names:
+        return ()
     if not all(isinstance(name, str) and len(name) <= MAX_NAME for name in names):
         raise _broken("a variable's name is not a short string")
     return tuple(names)
@@ -375,15 +387,16 @@ def _variable(entry: Any, value_bytes: int) -> tuple[Variable, int]:
     if not isinstance(kind, str) or len(kind) > MAX_NAME:
         raise _broken("a variable's type is not a short string")
     shown = entry.get("repr", "")
-    if not isinstance(shown, str) or not _fits(shown, value_bytes):
+    if not isinstance(shown, str) or (shown and not _fits(shown, value_bytes)):
         raise _broken("a variable's repr is not a short string")
     why = entry.get("why", "")
     if not isinstance(why, str) or len(why) > 2 * MAX_NAME:
         raise _broken("the reason why a variable has no value is not a short string")
     value, has_value, cut = entry.get("value"), "value" in entry, 0
-    if (size := _size(value, value_bytes)) > value_bytes:
+    if has_value and (size := _size(value, value_bytes)) > value_bytes:
         value, has_value, shown, cut = None, False, not_kept(size), size
-    whole, least = None, int(_number(entry, "size")) if "size" in entry else 0
+    whole: tuple[Any] | None = None
+    least = int(_number(entry, "size")) if "size" in entry else 0
     if "whole" in entry:
         if (size := _size(entry["whole"], value_bytes)) > value_bytes:
             least, cut = size, cut + size
@@ -404,10 +417,8 @@ def _untagged(value: Any) -> Any:
         raise _broken(str(refused)) from None
 
 
-def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer | None, int]:
+def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer, int]:
     """The answer, and how many bytes of it were dropped: a value over an eighth of `result_bytes`."""
-    if entry is None:
-        return None, 0
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         raise _broken("an answer has no text")
     if not _fits(entry["text"], result_bytes):
@@ -422,9 +433,7 @@ def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer | None, int]:
         return TextAnswer(entry["text"]), 0
 
 
-def _error(entry: Any) -> CellError | None:
-    if entry is None:
-        return None
+def _error(entry: Any) -> CellError:
     if not isinstance(entry, dict) or not isinstance(entry.get("message"), str):
         raise _broken("an error has no message")
     rule = entry.get("rule")
@@ -465,7 +474,7 @@ def _string(message: Mapping[str, Any], key: str) -> str:
 
 def _number(message: Mapping[str, Any], key: str) -> float:
     value = message.get(key)
-    if type(value) is float and 0 <= value <= _LARGEST:
+    if (type(value) is float or type(value) is int) and 0 <= value <= _LARGEST:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _broken(f"{key} is not a number")

@@ -19,7 +19,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 from rlm_secure import threads
 from rlm_secure.causes import local_cause
@@ -28,6 +28,7 @@ from rlm_secure.clients.failures import provider_error
 from rlm_secure.clients.media import text_of
 from rlm_secure.clients.tool_calls import ToolCall, ToolSpec, calls_in, offered_text
 from rlm_secure.errors import ProviderError, RLMSecureError
+from rlm_secure.turns import Messages
 from rlm_secure.types import ModelUsageSummary, UsageSummary, encodable
 
 T = TypeVar("T")
@@ -241,6 +242,28 @@ class Client(BaseLM):
         return self.timeout if timeout is None else min(self.timeout, timeout)
 
 
+Asking = TypeVar("Asking", bound=Callable[..., Any])
+
+#: Methods of clients that take Messages as well. No attribute of theirs: functools.wraps() would copy it.
+_READS_ONLY: Final[set[Any]] = set()
+
+
+def reads_only(method: Asking) -> Asking:
+    """Mark a method of a client that also takes Messages as its prompt, and copies what it hands on: see asked_by().
+
+    A method that overrides it is not marked.
+    """
+    _READS_ONLY.add(method)
+    return method
+
+
+def asked_by(method: Callable[..., Any], prompt: Prompt | Messages) -> Any:
+    """`prompt` as `method` of a client takes it: Messages as a list of copies, which it may change, unless marked."""
+    if isinstance(prompt, Messages) and getattr(method, "__func__", None) not in _READS_ONLY:
+        return list(prompt)
+    return prompt
+
+
 class SDKClient(Client):
     """A provider used through its SDK. Subclasses implement `_send` and `_asend`, which make one attempt.
 
@@ -262,10 +285,12 @@ class SDKClient(Client):
                 time.sleep(pause)
         raise AssertionError("an attempt returns or raises")
 
+    @reads_only
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
         """Make one call on the running event loop; cancelling it aborts the request."""
         return await self._awaited(prompt, model, self._call(timeout))
 
+    @reads_only
     async def astream(
         self, prompt: Prompt, on_text: OnText, *, model: str | None = None, timeout: float | None = None
     ) -> Completion:
@@ -274,6 +299,7 @@ class SDKClient(Client):
         call.on_text = on_text
         return await self._awaited(prompt, model, call)
 
+    @reads_only
     async def acall(
         self, prompt: Prompt, tools: Sequence[ToolSpec], *, model: str | None = None, timeout: float | None = None
     ) -> Completion:
@@ -471,6 +497,8 @@ def as_messages(prompt: object) -> list[dict[str, Any]]:
     """
     if isinstance(prompt, str):
         return [{"role": "user", "content": encodable(prompt)}]
+    if isinstance(prompt, Messages):
+        prompt = prompt.read()
     if isinstance(prompt, list) and all(isinstance(item, dict) and "role" in item for item in prompt):
         return [_as_message(item) for item in prompt]
     raise ValueError(f"Invalid prompt type: {type(prompt)}")
@@ -490,6 +518,17 @@ def _as_message(message: dict[str, Any]) -> dict[str, Any]:
 def estimated_tokens(text: str) -> int:
     """Estimated tokens of `text`: a quarter of its characters, rounded up."""
     return math.ceil(len(text) / 4)
+
+
+def estimated_prompt_tokens(messages: list[dict[str, Any]] | Messages) -> int:
+    """As estimated_tokens() of prompt_text(); of Messages, each is counted once."""
+    characters = messages.total(_line) if isinstance(messages, Messages) else sum(map(_line, messages))
+    return math.ceil(max(0, characters - 1) / 4)
+
+
+def _line(message: Mapping[str, Any]) -> int:
+    """Characters of a message in prompt_text(), with the end of its line."""
+    return len(encodable(message_text(message))) + 1
 
 
 def prompt_text(messages: list[dict[str, Any]]) -> str:

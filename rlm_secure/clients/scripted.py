@@ -32,11 +32,13 @@ from rlm_secure.clients.base import (
     Prompt,
     as_messages,
     call_usage,
+    estimated_prompt_tokens,
     estimated_tokens,
     in_thread,
-    prompt_text,
+    reads_only,
 )
 from rlm_secure.errors import ProviderError
+from rlm_secure.turns import Messages
 
 Line: TypeAlias = str | Callable[[Any], str]
 Lines: TypeAlias = str | Callable[[Any], str] | Sequence[Line] | None
@@ -117,20 +119,21 @@ class ScriptedClient(Client):
             time.sleep(min(self.delay, self.seconds_of(timeout)))
         script, asked = self._script(prompt, messages)
         line = script.line()
-        return self._completed(line(asked) if callable(line) else line, script, messages, name)
+        return self._completed(line(_given(asked)) if callable(line) else line, script, messages, name)
 
-    def _script(self, prompt: Prompt, messages: list[dict[str, Any]]) -> tuple[Script, Any]:
+    def _script(self, prompt: Prompt, messages: list[dict[str, Any]] | Messages) -> tuple[Script, Any]:
         """The script that answers, and what a callable in it gets."""
         plain = isinstance(prompt, str) or isinstance(prompt[-1].get("content"), list)
         return (self.replies, prompt) if plain else (self.turns, messages)
 
-    def _completed(self, text: Any, script: Script, messages: list[dict[str, Any]], name: str) -> Completion:
+    def _completed(self, text: Any, script: Script, messages: list[dict[str, Any]] | Messages, name: str) -> Completion:
         if not isinstance(text, str):
             raise ProviderError(f"a callable in `{script.name}` returned {type(text).__name__}, not text")
-        usage = call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text))
+        usage = call_usage(estimated_prompt_tokens(messages), estimated_tokens(text))
         self.tally.add(name, usage)
         return Completion(text, name, usage)
 
+    @reads_only
     async def astream(
         self, prompt: Prompt, on_text: OnText, *, model: str | None = None, timeout: float | None = None
     ) -> Completion:
@@ -140,12 +143,19 @@ class ScriptedClient(Client):
             on_text(number, completion.text[begin : begin + _PIECE])
         return completion
 
+    @reads_only
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
         """As complete(); a callable runs in a thread, as it may block."""
-        messages, name = as_messages(prompt), self.name_of(model)
+        messages = prompt if isinstance(prompt, Messages) else as_messages(prompt)
+        name = self.name_of(model)
         if self.delay:
             await asyncio.sleep(min(self.delay, self.seconds_of(timeout)))
         script, asked = self._script(prompt, messages)
         line = script.line()
-        text = await in_thread(lambda: line(asked)) if callable(line) else line
+        text = await in_thread(lambda: line(_given(asked))) if callable(line) else line
         return self._completed(text, script, messages, name)
+
+
+def _given(asked: Any) -> Any:
+    """What a callable gets: messages as a list of its own."""
+    return as_messages(asked) if isinstance(asked, Messages) else asked

@@ -33,8 +33,8 @@ class Overdue(Exception):
 
 
 class Deadline:
-    """The deadline of one request. `read_cpu` returns the worker's CPU seconds so far, or None; `left` the CPU seconds
-    that its session has left."""
+    """The deadline of one request. `read_cpu` returns the worker's CPU seconds so far, or None, and `cpu_before` are
+    those at the start; `left` returns the CPU seconds that its session has left."""
 
     def __init__(
         self,
@@ -42,19 +42,20 @@ class Deadline:
         cpu: float | None = None,
         read_cpu: Callable[[], float | None] | None = None,
         left: Callable[[], float] | None = None,
+        cpu_before: float | None = None,
     ) -> None:
         self.wall = wall
         """Its seconds at the start."""
         self.command = False
         """Whether the request runs no cell: `wall` is then limits.start_seconds, plus the time for a context."""
-        self._wall_end = time.monotonic() + wall
+        self._looked = time.monotonic()
+        self._wall_end = self._looked + wall
         self._end = float("inf")
         self._end_cause: Callable[[], CellError] | None = None
         self._cpu_limit = cpu
         self._read_cpu = read_cpu
         self._left = left
-        self._cpu_start = read_cpu() if read_cpu else None
-        self._looked = time.monotonic()
+        self._cpu_start = cpu_before
         self._expired: float | None = None
         self.cause: CellError | None = None
 
@@ -79,7 +80,8 @@ class Deadline:
         """Seconds to wait before the next check."""
         if self._expired is not None:
             return INTERRUPT_EVERY_SECONDS
-        return min(max(self.remaining(), 0.001), SLICE_SECONDS)
+        left = min(self._wall_end, self._end) - time.monotonic()
+        return SLICE_SECONDS if left >= SLICE_SECONDS else max(left, 0.001)
 
     def remaining(self) -> float:
         """Seconds until the wall clock is over; 0 when it is, or when the request was ended early."""
@@ -101,7 +103,9 @@ class Deadline:
 
     def due(self) -> bool:
         """Whether it is time to call `over`; also for a worker that sends without a pause."""
-        return time.monotonic() - self._looked >= SLICE_SECONDS or not self.remaining()
+        now = time.monotonic()
+        late = now >= self._wall_end or now >= self._end
+        return late or now - self._looked >= SLICE_SECONDS or self._expired is not None
 
     def over(self) -> CellError | None:
         """The reason why the request must end, or None while it may go on."""

@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Self
+from typing import Any, Final, Self, TypeVar
 
 from rlm_secure.errors import WrongProcess
+
+_FORWARDING: Final[set[Any]] = set()
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def forwards(method: _Method) -> _Method:
+    """Mark a method that does nothing before it calls a public method of an object of the same owner."""
+    _FORWARDING.add(method)
+    return method
 
 
 class Owned:
     """Belongs to the process that made it: in a fork, every public method and property raises WrongProcess.
 
+    A method that is marked by `forwards` leaves any other check to what it calls.
     An exception that leaves a `with` block in a fork propagates unchanged.
     """
 
@@ -35,7 +46,7 @@ class Owned:
             if isinstance(value, property):
                 setattr(cls, name, property(_checked(value.fget, whole=False), doc=value.__doc__))
             elif isinstance(value, FunctionType):
-                setattr(cls, name, _checked(value, whole=True))
+                setattr(cls, name, _checked(value, whole=value not in _FORWARDING))
 
     def _check_process(self) -> None:
         from rlm_secure.policy.gate import Gate  # with what a local session's process is started before: launch.py

@@ -173,10 +173,13 @@ class REPL(Owned):
         try:
             yield self._session
         except ProtocolViolation as error:
-            if self._audit is not None:
-                self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
+            self._broken(error)
             raise
         self._check_walls()
+
+    def _broken(self, error: ProtocolViolation) -> None:
+        if self._audit is not None:
+            self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
 
     def _setup(self, context_payload: Any, setup_code: str) -> None:
         if self.compaction:
@@ -232,8 +235,12 @@ class REPL(Owned):
 
     def append_compaction_entry(self, entry: Any) -> None:
         """Append to `history` what compaction removed from the conversation."""
+        self.append_compaction_entries([entry])
+
+    def append_compaction_entries(self, entries: Sequence[Any]) -> None:
+        """Append several, in one request: each sends the whole history."""
         if self.compaction:
-            self._compacted.append(copy.deepcopy(entry))
+            self._compacted += copy.deepcopy(list(entries))
             with self._walled() as session:
                 session.load_context("history", self._compacted)
 
@@ -258,12 +265,13 @@ class REPL(Owned):
         `output` is called with "stdout" or "stderr", and what the cell has printed there, while it runs.
         """
         served = self._served if output is None else _Served(self, self._served.toolbox, output)
-        at, began = self._next(), time.monotonic()
+        session, began = self._session, time.monotonic()
+        at = self._next() if session.with_values else -1
         result = self._execute(code, served, seconds=timeout, exclude_host_time=exclude_host_time)
-        written = self._written(result, began, None if exclude_host_time else timeout)
-        ask = self._asking(at) if self._session.with_values else None
+        written = self._written(result, began, None if exclude_host_time else timeout) if result.files else {}
+        ask = self._asking(at) if session.with_values else None
         if (report := getattr(self.calls, "report", None)) is not None:
-            for decision in self._session.refused:
+            for decision in session.refused:
                 report(decision)
         drain = getattr(self.calls, "drain", None)
         made = to_repl_result(result, drain() if drain else [], self.policy.limits.value_bytes, ask)
@@ -374,22 +382,35 @@ class REPL(Owned):
         self, code: str, calls: HostCalls, *, seconds: float | None = None, exclude_host_time: bool = False
     ) -> CellResult:
         """Run one cell as Session.execute does, counted and audited."""
-        with self._walled() as session:
+        # As in _walled() and _request(), whose generators take longer than a short cell may.
+        session = self._session
+        if session.report is not self._walls:
+            self._check_walls()
+        with self._count:
+            self._cells += 1
+            number = self._cells
+            self._requests += 1
+            self._under_way += 1
+        try:
+            result = session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
+        except ProtocolViolation as error:
+            self._broken(error)
+            raise
+        finally:
             with self._count:
-                self._cells += 1
-                number = self._cells
-            with self._request():
-                result = session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
-            if _log.isEnabledFor(logging.DEBUG):
-                kind = "" if result.error is None else f": {type(result.error).__name__}"
-                said = "session %s, cell %d took %.3f s, %.3f s of CPU%s"
-                _log.debug(said, self._name, number, result.seconds, result.cpu_seconds, kind)
-            if isinstance(result.error, WallViolation | CellCrashed):
-                _log.info("session %s, cell %d: %s", self._name, number, result.error)
-            if self._audit is not None:
-                for decision in session.refused:
-                    self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)
-                record(self._audit, self._name, result)
+                self._under_way -= 1
+        if _log.isEnabledFor(logging.DEBUG):
+            kind = "" if result.error is None else f": {type(result.error).__name__}"
+            said = "session %s, cell %d took %.3f s, %.3f s of CPU%s"
+            _log.debug(said, self._name, number, result.seconds, result.cpu_seconds, kind)
+        if isinstance(result.error, WallViolation | CellCrashed):
+            _log.info("session %s, cell %d: %s", self._name, number, result.error)
+        if self._audit is not None:
+            for decision in session.refused:
+                self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)
+            record(self._audit, self._name, result)
+        if session.report is not self._walls:
+            self._check_walls()
         return result
 
     def read_text(self, name: str) -> str | None:

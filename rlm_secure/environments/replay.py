@@ -152,9 +152,14 @@ class ReplayedSession(Session):
 
     def _cell(self, code: str, *, stream: bool) -> LogEntry:
         """The request that runs `code`; carries the seed until a worker has survived one that does."""
-        seed = {} if self._seeded else {"seed": self._seed}
-        wanted = {name: True for name, wants in (("values", self.with_values), ("stream", stream)) if wants}
-        return LogEntry({"op": "exec", "code": code, **seed, **wanted})
+        request: dict[str, Any] = {"op": "exec", "code": code}
+        if not self._seeded:
+            request["seed"] = self._seed
+        if self.with_values:
+            request["values"] = True
+        if stream:
+            request["stream"] = True
+        return LogEntry(request)
 
     # -- Session --------------------------------------------------------------------------------------
 
@@ -177,13 +182,11 @@ class ReplayedSession(Session):
             raise ValueError(f"a cell runs for some time, not for {seconds!r} seconds; leave it out for the policy's")
         most = None if exclude_host_time else seconds
         wait = Wait(lambda: self._interrupts, most, limits.run_seconds)
-        try:
-            self._take_turn(wait)
-        except NoTurn as none:
+        if not self._lock.acquire(give_up=wait.over):
             if self._lock.taken:  # by background work: no cell ran
                 self._refused = {}
-            said = f"{none.error}; it did not begin, and the session's variables are as they were"
-            return CellResult(stderr=f"{said}\n", error=none.error, seconds=time.monotonic() - wait.began)
+            said = f"{wait.error}; it did not begin, and the session's variables are as they were"
+            return CellResult(stderr=f"{said}\n", error=wait.error, seconds=time.monotonic() - wait.began)
         try:
             self._require()
             self._refused = {}
@@ -208,7 +211,8 @@ class ReplayedSession(Session):
                 return None
 
             result = self._run(self._cell(code, stream=streamed.wanted), answer, wall, wait)
-            streamed.end(result)
+            if streamed.wanted:
+                streamed.end(result)
             return result
         finally:
             self._lock.release()
@@ -579,13 +583,13 @@ class ReplayedSession(Session):
         else:
             self._log.append(entry)
             self._log_bytes += entry.size
-            self._log_attached += entry.attached
-            self._log_attachments += entry.attachment is not None
-            if (
-                self._log_bytes > LOG_BYTES
-                or (entry.attachment is not None and not self._gate.context(self._log_attached).allowed)
-                or self._log_attachments > LOG_ATTACHMENTS
-            ):
+            full = self._log_bytes > LOG_BYTES
+            if entry.attachment is not None:
+                self._log_attached += entry.attached
+                self._log_attachments += 1
+                fits = self._gate.context(self._log_attached).allowed and self._log_attachments <= LOG_ATTACHMENTS
+                full = full or not fits
+            if full:
                 self._log = None
         self._noted()
 
@@ -689,14 +693,11 @@ class _Streamed:
 
     def __init__(self, output: Callable[[str, str], object] | None, most: int) -> None:
         self._output = output
+        #: Whether there is somebody to tell.
+        self.wanted = output is not None
         self._most = most
         self._told: dict[str, list[str]] = {"stdout": [], "stderr": []}
         self._bytes = 0
-
-    @property
-    def wanted(self) -> bool:
-        """Whether there is somebody to tell."""
-        return self._output is not None
 
     def tell(self, printed: Printed) -> None:
         """Raises ProtocolViolation for more than a worker keeps, for nothing, and for output that nobody asked for."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import NoneType
+from typing import Any, Final
 
 from rlm_secure.types import held_bytes
 
@@ -13,7 +15,8 @@ REPLIES_BYTES = 8 << 20
 LOG_BYTES = 64 << 20
 #: A log with more contexts than this is not replayed either: each holds a file descriptor.
 LOG_ATTACHMENTS = 64
-
+#: Values that refer to no others.
+_ATOMS: Final = frozenset({str, int, bool, NoneType})
 
 #: Requests that change nothing, though some of them run code of the cell: they are not replayed.
 READS = ("read", "value", "files", "part", "check", "digest")
@@ -30,7 +33,9 @@ class LogEntry:
     own: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.own = held_bytes([*self.request.values()], LOG_BYTES)  # its keys are the few of the protocol
+        values = self.request.values()  # its keys are the few of the protocol
+        atoms = _ATOMS.issuperset(map(type, values))
+        self.own = sum(map(sys.getsizeof, values)) if atoms else held_bytes([*values], LOG_BYTES)
 
     def answered(self, reply: Mapping[str, Any]) -> None:
         """Keep a reply, as long as all of them together are small: a cell must not fill the host's memory."""

@@ -91,10 +91,12 @@ class Turn:
     def acquire(self, blocking: bool = True, give_up: GiveUp | None = None) -> bool:
         """Take the turn; with `blocking=False`, only if it is free. Returns whether it did."""
         self.check()
-        if self._mine:
+        if self._background is not None and self._mine:
             return True
         if not self._lock.acquire(blocking=False) and not (blocking and self._outwait(give_up)):
             return False
+        if self._background is None:
+            return True
         try:
             had = not self.taken or (blocking and self._outwait_background(give_up))
         except BaseException:  # Ctrl-C as well
@@ -127,7 +129,7 @@ class Turn:
 
     def release(self) -> None:
         """Release the turn."""
-        if not self._mine:
+        if self._background is None or not self._mine:
             self._lock.release()
 
     @contextmanager

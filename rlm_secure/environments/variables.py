@@ -6,6 +6,7 @@ Guards: how many names of variables, and bytes of their descriptions, the host k
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import getsizeof
 from typing import Any, Final, NamedTuple
 
 from rlm_secure.broker.protocol import MAX_NAMES, CellResult, Variable
@@ -13,6 +14,8 @@ from rlm_secure.types import held_bytes, not_kept
 
 #: The names of a variable and of its class, with what holds them: each has 128 characters at most.
 _NAMES_BYTES: Final = 1300
+#: Classes of values that refer to no others.
+_ATOMS: Final = frozenset({str, int, float, bool})
 #: Characters of the text of a variable that is made from its value.
 _SHORT: Final = 2_000
 
@@ -54,17 +57,21 @@ class KnownVariables:
         for name in tuple(self._variables) if result.gone is None else result.gone:
             self._forget(name)
         own: dict[str, Variable] = {}
+        known: dict[str, Variable] = {}
         for name, variable in result.variables.items():
             if name in self._variables or len(self._variables) < MAX_NAMES:
-                self._keep(name, variable)
                 own[name] = variable
+                if variable.known:
+                    known[name] = variable
+                self._keep(name, variable)
         result.variables, result.gone = {**self._variables, **own}, None
-        known = {name: variable for name, variable in own.items() if variable.known}
         result.described = Described(self._locals.copy(), self._reprs.copy(), known)
 
     def _keep(self, name: str, variable: Variable) -> None:
-        value, shown = _local(variable), _shown(variable)
-        size = _NAMES_BYTES + held_bytes(value) + len(shown) * 4
+        value = variable.value if variable.has_value else variable.repr
+        shown = _shown(variable)
+        atom = value is None or type(value) in _ATOMS
+        size = _NAMES_BYTES + (getsizeof(value) if atom else held_bytes(value)) + len(shown) * 4
         self._total -= self._bytes.get(name, 0)
         if self._total + size > self._most:
             value = shown = not_kept(size)

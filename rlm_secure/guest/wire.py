@@ -167,12 +167,14 @@ class FrameChannel:
     def receive(self) -> dict[str, Any]:
         """Read one frame and return its object. File descriptors are kept for `take_fd`. Raises Closed."""
         buffer = self._buffer
-        self._fill(_HEADER.size)
+        if len(buffer) < _HEADER.size:
+            self._fill(_HEADER.size)
         (length,) = _HEADER.unpack_from(buffer)
         if length > MAX_FRAME:
             raise Closed(f"frame of {length} bytes")
         end = _HEADER.size + length
-        self._fill(end)
+        if len(buffer) < end:
+            self._fill(end)
         body = buffer[_HEADER.size : end]
         del buffer[:end]
         try:

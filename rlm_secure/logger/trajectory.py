@@ -21,9 +21,10 @@ from rlm_secure.errors import LogError
 from rlm_secure.logger.file import LogFile
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy.model import Data
-from rlm_secure.turns import FORMAT, SAME, Trajectory, common
+from rlm_secure.turns import FORMAT, SAME, Messages, Trajectory, common
 from rlm_secure.types import (
     Action,
+    AskedIteration,
     CodeBlock,
     RLMChatCompletion,
     RLMIteration,
@@ -76,8 +77,8 @@ class RLMLogger:
         self._file = None if self.log_file_path is None else LogFile(self.log_file_path)
         self._metadata: dict[str, Any] | None = None
         self._iterations: list[dict[str, Any]] = []
-        #: The prompt of the last turn: its messages as they were given, copied, and as they are logged.
-        self._given: list[Any] = []
+        #: The prompt of the last turn: its messages as they were given, copied or immutable, and as they are logged.
+        self._given: list[Any] | Messages = []
         self._prompt: list[Any] = []
         #: Whether the last turn in memory has its prompt, so that the next one may refer to it.
         self._kept = True
@@ -197,7 +198,7 @@ class RLMLogger:
 
     def _entry(self, iteration: RLMIteration) -> dict[str, Any]:
         return {
-            **self._asked(iteration.prompt),
+            **self._asked(iteration.asked if isinstance(iteration, AskedIteration) else iteration.prompt),
             "response": self._said(iteration.response),
             "code_blocks": [self._block(block) for block in iteration.code_blocks],
             "final_answer": self._said(iteration.final_answer),
@@ -228,15 +229,17 @@ class RLMLogger:
 
     def _asked(self, prompt: Any) -> dict[str, Any]:
         """A prompt as it is logged: the messages after those with which the prompt of the last turn begins as well."""
-        if not isinstance(prompt, list):
+        if not isinstance(prompt, list | Messages):
             self._forget()
             return {"prompt": self._said(json_safe(prompt))}
         same = common(prompt, self._given)
-        del self._given[same:], self._prompt[same:]
+        given = [*self._given[:same]] if isinstance(prompt, list) else []
+        del self._prompt[same:]
         for message in prompt[same:]:
-            given, logged = self._message(message)
-            self._given.append(given)
+            copied, logged = self._message(message)
+            given.append(copied)
             self._prompt.append(logged)
+        self._given = given if isinstance(prompt, list) else prompt
         return ({SAME: same} if same else {}) | {"prompt": self._prompt[same:]}
 
     def _message(self, message: Any) -> tuple[Any, Any]:

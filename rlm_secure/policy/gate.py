@@ -252,7 +252,7 @@ class Gate:
         limit = self.policy.language.source_bytes
         size = _excess(code, limit)
         if size is None:
-            return Decision(True, "source-bytes")
+            return _SHORT
         said = f"the cell takes {size:,} bytes, more than language.source_bytes = {limit:,}; move data to the context"
         return Decision(False, "source-bytes", said)
 
@@ -282,7 +282,7 @@ class Gate:
         """Whether a session may run its cell number `count`, counted from 1."""
         limit = self.policy.limits.cells
         if count <= limit:
-            return Decision(True, "cells")
+            return _FEW
         return Decision(False, "cells", f"the session has run limits.cells = {limit:,} cells; start a new session")
 
     def resumes(self, count: int) -> Decision:
@@ -362,7 +362,10 @@ def _unless(rule: str, refused: bool, reason: str) -> Decision:
     return Decision(False, rule, reason) if refused else Decision(True, rule)
 
 
+#: What is decided for every cell.
 _OWN = Decision(True, "session-process")
+_SHORT = Decision(True, "source-bytes")
+_FEW = Decision(True, "cells")
 
 
 def shown(value: object) -> str:

@@ -11,10 +11,10 @@ import importlib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rlm_secure.rlm.prompts import Message
-from rlm_secure.turns import Sums
+from rlm_secure.turns import Messages
 
 #: The context length of a model, in tokens, by the longest of these keys that its name contains at a word's start.
 CONTEXT_LIMITS: Final[Mapping[str, int]] = {
@@ -50,6 +50,8 @@ CONTEXT_LIMITS: Final[Mapping[str, int]] = {
 }
 DEFAULT_CONTEXT_LIMIT: Final = 128_000
 
+Grown = TypeVar("Grown", list[Message], Messages)
+
 #: Tokens that a provider adds around each message.
 _PER_MESSAGE: Final = 4
 #: A tokenizer's time may grow with the square of a text's length, so text is counted in pieces of so many characters.
@@ -82,15 +84,15 @@ def count_tokens(messages: Sequence[Mapping[str, Any]], model: str = "") -> int:
 
 
 class TokenCount:
-    """As count_tokens(), for a conversation that grows: a message is counted once."""
+    """As count_tokens(), for a conversation that grows: a message of Messages is counted once."""
 
     def __init__(self, model: str = "") -> None:
         self._counter = _counter(model)
-        self._sums = Sums(self._measured)
 
     def of(self, messages: Sequence[Mapping[str, Any]]) -> int:
         """Tokens of `messages`."""
-        total = self._sums.of(messages)
+        measured = self._measured
+        total = messages.total(measured) if isinstance(messages, Messages) else sum(map(measured, messages))
         return (math.ceil(total / 4) if self._counter is None else total) + _PER_MESSAGE * len(messages)
 
     def _measured(self, message: Mapping[str, Any]) -> int:
@@ -117,9 +119,9 @@ def should_compact(
     return tokens >= int(threshold_pct * (limit or get_context_limit(model)))
 
 
-def summary_request(messages: Sequence[Message]) -> list[Message]:
+def summary_request(messages: Grown) -> Grown:
     """What to send for a summary: the conversation, and the request for one."""
-    return [*messages, {"role": "user", "content": _REQUEST}]
+    return messages + [{"role": "user", "content": _REQUEST}]
 
 
 def compacted(messages: Sequence[Message], opening: int, summary: str, count: int) -> list[Message]:

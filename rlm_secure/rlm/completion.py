@@ -58,7 +58,9 @@ from rlm_secure.rlm.parsing import (
 from rlm_secure.rlm.prompts import Message, describe_session
 from rlm_secure.rlm.tree import Tree
 from rlm_secure.tagged import as_json
+from rlm_secure.turns import Messages
 from rlm_secure.types import (
+    AskedIteration,
     CodeBlock,
     QueryMetadata,
     REPLResult,
@@ -110,7 +112,7 @@ class Run:
             tree.ledger, iterations=min(config.max_iterations, config.policy.lm.iterations), errors=config.max_errors
         )
         self.words = config.words
-        self.messages: list[Message] = self.words.opening(
+        opening = self.words.opening(
             metadata,
             system_prompt=config.custom_system_prompt,
             root_prompt=root_prompt,
@@ -121,7 +123,8 @@ class Run:
             compaction=config.compaction,
             user_prologue=config.user_prologue,
         )
-        self._opening = len(self.messages)
+        self.messages = Messages(opening)
+        self._opening = len(opening)
         self._compactions = 0
         self._tokens: TokenCount | None = None
         self._began = time.monotonic()
@@ -142,7 +145,7 @@ class Run:
     def turn(self, number: int) -> Answer | None:
         """Ask the model, run its cells, look for an answer; if there is none, give feedback and check the limits."""
         began = self.begin(number)
-        asked = list(self.messages)
+        asked = self.messages
         response = self.handler.ask(asked).text
         self.partial = response or self.partial
         cells = find_cells(response) if self.words.runs_unmarked else find_code_blocks(response)
@@ -152,7 +155,7 @@ class Run:
         error = objection["content"] if objection else _first_error(blocks)
         self.meter.count(error)
         final = None if answer is None else answer.text
-        iteration = RLMIteration(asked, response, blocks, final, time.monotonic() - began)
+        iteration = AskedIteration(asked, response, blocks, final, time.monotonic() - began)
         try:
             self.record(number, iteration, error)
         except LogError as failed:
@@ -172,15 +175,14 @@ class Run:
         self.tree.emit(TurnStarted(depth=self.config.depth, number=number, limit=self.meter.max_iterations))
         tell(self.config.on_iteration_start, self.config.depth, number)
         began = time.monotonic()
-        self.messages.append(
-            self.words.turn(
-                self.root_prompt,
-                number - 1,
-                self.environment.get_context_count(),
-                self.environment.get_history_count(),
-                self.meter.max_iterations,
-            )
+        opened = self.words.turn(
+            self.root_prompt,
+            number - 1,
+            self.environment.get_context_count(),
+            self.environment.get_history_count(),
+            self.meter.max_iterations,
         )
+        self.messages += [opened]
         return began
 
     def compact(self) -> None:
@@ -195,10 +197,9 @@ class Run:
             return
         summary = self.handler.ask(summary_request(self.messages), purpose="summary").text
         with self.tree.running(self.environment):
-            for entry in history_entries(self.messages[self._opening :], summary):
-                self.environment.append_compaction_entry(entry)
+            self.environment.append_compaction_entries(history_entries(self.messages[self._opening :], summary))
         self._compactions += 1
-        self.messages = compacted(self.messages, self._opening, summary, self._compactions)
+        self.messages = Messages(compacted(self.messages, self._opening, summary, self._compactions))
         config.verbose.print_compaction()
         self.tree.emit(Compacted(depth=config.depth, count=self._compactions))
 
@@ -313,7 +314,7 @@ class Run:
     def default_answer(self) -> Answer:
         """Ask for an answer in plain text when the turns are used up."""
         began = time.monotonic()
-        asked = [*self.messages, self.words.default_answer()]
+        asked = self.messages + [self.words.default_answer()]
         response = self.handler.ask(asked, purpose="answer").text
         # A model that still writes FINAL(...) means the text between the parentheses.
         answer, objection = self.answer_in(response, [])
@@ -327,7 +328,7 @@ class Run:
         unrun = final is None and bool(find_code_blocks(response))
         if unrun or (self._idle and not isinstance(final, FinalVar)):
             self.notice_idle(unrun)
-        iteration = RLMIteration(asked, response, [], answer.text, time.monotonic() - began)
+        iteration = AskedIteration(asked, response, [], answer.text, time.monotonic() - began)
         if self.log is not None:
             try:
                 self.log.log(iteration)

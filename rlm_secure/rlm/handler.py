@@ -13,10 +13,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeGuard
+from typing import Any, Final, Protocol, Self
 
 from rlm_secure.broker.protocol import Call
-from rlm_secure.clients.base import Client, Completion, InThread, OnText, Prompt, Tally, adapt, message_text
+from rlm_secure.clients.base import (
+    Client,
+    Completion,
+    InThread,
+    OnText,
+    Prompt,
+    Tally,
+    adapt,
+    asked_by,
+    message_text,
+)
 from rlm_secure.clients.media import described, media_type, most_tokens, with_media
 from rlm_secure.clients.prices import REPORTED, Price
 from rlm_secure.clients.tool_calls import ToolSpec, offered_text
@@ -39,7 +49,7 @@ from rlm_secure.policy import Gate, load_policy
 from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
 from rlm_secure.rlm.deltas import Deltas
 from rlm_secure.rlm.tree import Tree
-from rlm_secure.turns import Sums
+from rlm_secure.turns import Messages
 from rlm_secure.types import (
     ModelUsageSummary,
     RefusedCall,
@@ -109,8 +119,6 @@ class LMHandler:
             if known is not None and known.model_name:
                 self._clients[known.model_name] = known
         self._own = ExitStack()
-        #: What the messages of the run's own conversation measure; used on the tree's loop alone.
-        self._characters, self._bytes, self._tokens = Sums(_characters), Sums(_bytes), Sums(_fewest_tokens)
         self._gate = gate or Gate(load_policy("strict"), frozenset(self._clients))
         self._tree = tree
         #: Whether stopping the run ends its calls, so that a session need not abandon them. True under RLM.
@@ -184,7 +192,12 @@ class LMHandler:
     # -- used by the loop ----------------------------------------------------------------------------
 
     def ask(
-        self, prompt: Prompt, *, model: str | None = None, purpose: str = "turn", tools: Sequence[ToolSpec] = ()
+        self,
+        prompt: Prompt | Messages,
+        *,
+        model: str | None = None,
+        purpose: str = "turn",
+        tools: Sequence[ToolSpec] = (),
     ) -> Completion:
         """Call the run's own model, reserved and settled in the ledger. Raises what the client or the ledger raise.
 
@@ -193,7 +206,7 @@ class LMHandler:
         Raises PromptTooLarge for a prompt that cannot fit into the model's window, and ProviderError for a reply longer
         than lm.reply_bytes: it would be sent again with every turn.
         """
-        snapshot = prompt if isinstance(prompt, str) else list(map(dict, prompt))
+        snapshot = prompt if isinstance(prompt, str | Messages) else list(map(dict, prompt))
         deltas = None if tools else self._deltas(purpose)
         completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose, deltas, tools))
         if deltas is not None:
@@ -361,7 +374,7 @@ class LMHandler:
     async def _metered(
         self,
         client: Client,
-        prompt: Prompt,
+        prompt: Prompt | Messages,
         model: str | None,
         purpose: str,
         on_text: OnText | None = None,
@@ -372,7 +385,7 @@ class LMHandler:
         self._require_fit(prompt, model or client.model_name or "unknown")
         price = self._price(client, model)
         try:
-            size = self._size(prompt) + len(offered_text(tools).encode())
+            size = _size(prompt) + len(offered_text(tools).encode())
             async with tree.reserve(size, price, client.max_output_tokens) as reservation:
                 seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
                 began = time.monotonic()
@@ -380,11 +393,12 @@ class LMHandler:
                 error: str | None = "cancelled"
                 try:
                     if tools:
-                        answering = client.acall(prompt, tools, model=model, timeout=seconds)
+                        answering = client.acall(asked_by(client.acall, prompt), tools, model=model, timeout=seconds)
                     elif on_text is None:
-                        answering = client.acomplete(prompt, model=model, timeout=seconds)
+                        answering = client.acomplete(asked_by(client.acomplete, prompt), model=model, timeout=seconds)
                     else:
-                        answering = client.astream(prompt, on_text, model=model, timeout=seconds)
+                        asked = asked_by(client.astream, prompt)
+                        answering = client.astream(asked, on_text, model=model, timeout=seconds)
                     completion = self._priced(await answering, price)
                     usage, error = completion.usage, None
                     reservation.settle(usage)
@@ -413,25 +427,21 @@ class LMHandler:
             tree.emit(LimitReached(depth=self.depth, limit=limit_name(limit), message=str(limit)))
             raise
 
-    def _require_fit(self, prompt: Prompt, model: str) -> None:
+    def _require_fit(self, prompt: Prompt | Messages, model: str) -> None:
         """Raise PromptTooLarge for a prompt that cannot fit into the model's window, if that is known."""
         window = self._running_tree().windows.of(model)
         if window is None:
             return
-        characters = self._characters.of(prompt) if _is_long(prompt) else prompt_characters(prompt)
+        characters = prompt.total(_characters) if isinstance(prompt, Messages) else prompt_characters(prompt)
         if characters <= window:
             return
-        tokens = self._tokens.of(prompt) if _is_long(prompt) else fewest_tokens(prompt)
+        tokens = prompt.total(_fewest_tokens) if isinstance(prompt, Messages) else fewest_tokens(prompt)
         conversation = not isinstance(prompt, str)
         try:
             self._gate.require_window(model, characters, tokens, window, conversation=conversation)
         except PromptTooLarge as refused:
             self.report(refused.decision)
             raise
-
-    def _size(self, prompt: Prompt) -> int:
-        """Bytes of a prompt's text, and as many more as its media may have tokens."""
-        return self._bytes.of(prompt) - 1 if _is_long(prompt) else _size(prompt)
 
     def _in_time(self, seconds: float) -> None:
         """Raise if a reply was too late: parsing one can block the event loop, and with it every timeout on it."""
@@ -543,14 +553,11 @@ def _shown(error: Exception) -> str:
     return exhausted(error) if isinstance(error, LIMITS) else told_to_cells(error)
 
 
-def _size(prompt: Prompt) -> int:
+def _size(prompt: Prompt | Messages) -> int:
     """Bytes of a prompt's text, and as many more as its media may have tokens."""
-    return _text_bytes(prompt) if isinstance(prompt, str) else max(0, sum(map(_bytes, prompt)) - 1)
-
-
-def _is_long(prompt: Prompt) -> TypeGuard[list[dict[str, Any]]]:
-    """Whether a prompt is a conversation: the next one begins with it, and it is not measured again."""
-    return isinstance(prompt, list) and len(prompt) > 1
+    if isinstance(prompt, str):
+        return _text_bytes(prompt)
+    return max(0, (prompt.total(_bytes) if isinstance(prompt, Messages) else sum(map(_bytes, prompt))) - 1)
 
 
 def _characters(message: Mapping[str, Any]) -> int:

@@ -25,9 +25,9 @@ from pyarrow import parquet
 from rlm_secure.agents.tables import Table
 from rlm_secure.inert import inert
 from tests.cli.conftest import COMMAND, Done, environment
-from tests.servers import commands
 from tests.cli.test_exec import busy
 from tests.cli.test_interrupts import ended, started
+from tests.servers import commands
 from tests.servers.openai_server import OpenAIServer
 
 #: What would clear a screen, turn a line round, end a page's element, and run in it.

@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from tests.cli.conftest import COMMAND, Done, environment
-from tests.servers import commands
 from tests.cli.test_exec import busy
 from tests.cli.test_interrupts import ended, started
+from tests.servers import commands
 from tests.servers.openai_server import OpenAIServer, Raw
 
 #: What would clear a screen, turn a line round, end a page's element, and run in it.

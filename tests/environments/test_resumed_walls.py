@@ -102,6 +102,7 @@ REQUESTS: dict[str, Callable[[REPL], object]] = {
     "add_history": lambda repl: repl.add_history([]),
     "reset_answer": lambda repl: repl.reset_answer(),
     "append_compaction_entry": lambda repl: repl.append_compaction_entry("entry"),
+    "append_compaction_entries": lambda repl: repl.append_compaction_entries(["one", "two"]),
 }
 
 

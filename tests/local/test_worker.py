@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import resource
@@ -12,6 +13,7 @@ import signal
 import socket
 import struct
 import subprocess
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -111,6 +113,57 @@ def test_a_worker_whose_host_interrupts_it_is_stopped_while_it_is_told_something
     assert raised.value.error.limit in ("interrupt", "limits.start_seconds")
 
 
+def test_a_stopped_worker_finds_its_request_when_it_wakes(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = made(lambda channel: (channel.recv(100), channel.sendall(b"x"), signal.pause()))
+    worker.stop()
+    unread: list[int] = []
+    send_signal = pidfd.send_signal
+
+    def woken(number: int, which: signal.Signals) -> bool:
+        unread.append(struct.unpack("i", fcntl.ioctl(worker._socket, termios.TIOCOUTQ, bytes(4)))[0])
+        return send_signal(number, which)
+
+    monkeypatch.setattr(hosts.pidfd, "send_signal", woken)
+    worker.send({"op": "x"})
+    assert unread[0] > 0
+    assert select.select([worker._socket], [], [], 10)[0]
+
+
+def test_a_stopped_worker_gets_the_rest_of_a_large_request_when_it_runs(made: Make) -> None:
+    def body(channel: socket.socket) -> None:
+        left = 4 << 20
+        while left > 0:
+            left -= len(channel.recv(left))
+        channel.sendall(b"x")
+        signal.pause()
+
+    worker = made(body)
+    worker.stop()
+    worker.send(LARGE, deadline=Deadline(60))
+    assert select.select([worker._socket], [], [], 10)[0]
+
+
+def test_a_stopped_worker_whose_channel_is_full_is_given_up(made: Make) -> None:
+    worker = made(waits)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            worker._socket.send(bytes(1 << 16), socket.MSG_DONTWAIT)
+    worker.stop()
+    with pytest.raises(Overdue, match=r"did not read its request within 0\.3 s"):
+        worker.send({"op": "x"})
+
+
+def test_a_stopped_worker_that_reads_no_more_has_died(made: Make) -> None:
+    worker = made(lambda channel: (channel.shutdown(socket.SHUT_RD), signal.pause()))
+    end = time.monotonic() + 10
+    with contextlib.suppress(BrokenPipeError):
+        while time.monotonic() < end:
+            worker._socket.send(b"x", socket.MSG_DONTWAIT)
+    worker.stop()
+    with pytest.raises(Died):
+        worker.send({"op": "x"})
+
+
 def test_a_worker_that_is_gone_has_died(made: Make) -> None:
     worker = made(lambda channel: None)
     assert pidfd.ended(worker.pidfd, 10)
@@ -158,7 +211,7 @@ def test_a_worker_does_not_run_while_its_host_decodes_or_encodes(made: Make, mon
         return json.dumps(message)
 
     monkeypatch.setattr(hosts, "decode", decoded)
-    monkeypatch.setattr(hosts, "json", SimpleNamespace(dumps=encoded))
+    monkeypatch.setattr(hosts, "_encode", encoded)
     worker.event(Deadline(10))
     worker.send({"op": "reply"})
     assert states == ["T", "T"]

@@ -19,8 +19,8 @@ from rlm_secure.logger.view import render
 from rlm_secure.policy import load_policy
 from rlm_secure.policy.model import Data
 from rlm_secure.rlm.compaction import TokenCount, count_tokens
-from rlm_secure.turns import BrokenTurn, Sums, Trajectory, whole
-from rlm_secure.types import RLMChatCompletion, RLMIteration, RLMMetadata, UsageSummary, held_bytes
+from rlm_secure.turns import BrokenTurn, Messages, Trajectory, whole
+from rlm_secure.types import AskedIteration, RLMChatCompletion, RLMIteration, RLMMetadata, UsageSummary, held_bytes
 from tests.loops import cell, scripted
 
 METADATA = RLMMetadata("m", 1, 30, "openai", {"model_name": "m"}, "local", {})
@@ -381,19 +381,109 @@ def test_whole_turns_are_those_that_were_given() -> None:
 
 def test_a_message_is_measured_once() -> None:
     measured: list[Any] = []
-    sums = Sums(lambda message: not measured.append(message) and len(message["content"]))
+
+    def characters(message: dict[str, Any]) -> int:
+        measured.append(message)
+        return len(message["content"])
+
+    messages = Messages()
+    assert messages.total(characters) == 0
     for prompt in prompts(10):
-        assert sums.of(prompt) == sum(len(message["content"]) for message in prompt)
+        messages += prompt[len(messages) :]
+        assert messages.total(characters) == sum(len(message["content"]) for message in prompt)
     assert len(measured) == 21
-    prompt[1]["content"] = "changed"
-    assert sums.of(prompt) == sum(len(message["content"]) for message in prompt)
-    parts = [user([{"type": "text", "text": "a"}])]
-    assert sums.of(parts) == 1
-    parts[0]["content"].append({})
-    assert sums.of(parts) == 2
-    assert sums.of([]) == 0
+    fork = Messages(prompt) + [user("abc")]
+    assert fork.total(characters) == messages.total(characters) + 3
 
 
 def test_tokens_are_counted_as_before_while_a_conversation_grows() -> None:
     count = TokenCount()
     assert [count.of(prompt) for prompt in prompts(10)] == [count_tokens(prompt) for prompt in prompts(10)]
+
+
+def test_tokens_of_messages_are_those_of_a_list() -> None:
+    count, messages = TokenCount(), Messages()
+    for prompt in prompts(10):
+        messages += prompt[len(messages) :]
+        assert count.of(messages) == count_tokens(prompt)
+
+
+# -- messages -----------------------------------------------------------------------------------------------------
+
+
+def test_messages_are_added_without_a_change_to_those_before() -> None:
+    one = Messages([user("a")])
+    two = one + [user("b")]
+    other = one + [user("c")]
+    more = two + [user("d")]
+    assert [list(each) for each in (one, two, other, more)] == [
+        [user("a")],
+        [user("a"), user("b")],
+        [user("a"), user("c")],
+        [user("a"), user("b"), user("d")],
+    ]
+    assert (len(more), more[-1], more[1:], more[0]) == (3, user("d"), [user("b"), user("d")], user("a"))
+    with pytest.raises(IndexError):
+        two[2]
+    assert (more.shared_with(two), two.shared_with(more), more.shared_with(other)) == (2, 2, None)
+    totals = [each.total(lambda message: ord(message["content"])) for each in (one, two, other, more)]
+    assert totals == [97, 97 + 98, 97 + 99, 97 + 98 + 100]
+
+
+def test_a_fork_of_messages_takes_the_measures_of_its_own() -> None:
+    one = Messages([user("a")])
+    two = one + [user("bb")]
+    assert two.total(size) == 3
+    other = one + [user("cccc"), user("")]
+    assert (other.total(size), one.total(size), two.total(size)) == (5, 1, 3)
+
+
+def size(message: dict[str, Any]) -> int:
+    return len(message["content"])
+
+
+@pytest.mark.parametrize("read", [list, lambda messages: [messages[0]], lambda messages: messages[:1]])
+def test_who_reads_messages_gets_copies(read: Any) -> None:
+    given = user([{"type": "text", "text": "a"}])
+    messages = Messages([given])
+    given["content"][0]["text"] = "changed"
+    for content in ("changed", None):
+        got = read(messages)[0]
+        got["content"][0]["text"] = content
+        got["role"] = content
+        got["content"].append(1)
+    assert list(messages) == [user([{"type": "text", "text": "a"}])]
+
+
+def test_messages_are_copied_and_pickled_whole() -> None:
+    messages = Messages([user("a")]) + [user("b")]
+    for made in (copy.deepcopy(messages), pickle.loads(pickle.dumps(messages))):
+        assert list(made) == [user("a"), user("b")]
+        assert made.shared_with(messages) is None
+
+
+def test_a_log_of_messages_is_that_of_lists(tmp_path: Path) -> None:
+    logger, other = logged(tmp_path / "lists", prompts(5)), logged(tmp_path / "messages", [])
+    messages = Messages()
+    for prompt in prompts(5):
+        messages += prompt[len(messages) :]
+        other.log(AskedIteration(messages, "a reply", [], None, 0.5))
+    for each in (logger, other):
+        each.log(RLMIteration([user("c")], "r", []))
+    other.log(AskedIteration(Messages([user("c"), user("d")]), "r", []))
+    logger.log(RLMIteration([user("c"), user("d")], "r", []))
+    keys = ("same", "prompt")
+    assert [[turn.get(key) for key in keys] for turn in raw(other)] == [
+        [turn.get(key) for key in keys] for turn in raw(logger)
+    ]
+
+
+def test_a_logger_that_changes_a_prompt_changes_what_is_logged_and_no_more(tmp_path: Path) -> None:
+    messages = Messages([user("a secret"), user("b")])
+    turn = AskedIteration(messages, "r", [])
+    assert turn.to_dict() == RLMIteration([user("a secret"), user("b")], "r", []).to_dict()
+    turn.prompt[0]["content"] = "hidden"
+    logger = logged(tmp_path, [])
+    logger.log(turn)
+    assert told(logger) == [[user("hidden"), user("b")]]
+    assert list(messages) == [user("a secret"), user("b")]

@@ -8,11 +8,13 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from rlm_secure import events as kinds
+from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.errors import AnswerInvalidError, BudgetExceededError, ErrorThresholdExceededError
 from rlm_secure.logger import RLMLogger, read_trajectory
 from rlm_secure.rlm.batch import Item
@@ -174,6 +176,28 @@ def test_a_full_conversation_is_summarised_and_the_prologue_kept() -> None:
     assert after[3] == {"role": "assistant", "content": "a summary of it all"}
     assert [event.count for event in heard.of(kinds.Compacted)] == [1]
     assert "history" in after[0]["content"]
+
+
+def test_what_compaction_removes_and_its_summary_are_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+    load = LocalSession.load_context
+
+    def loaded(session: LocalSession, name: str, payload: Any, also: Any = None) -> None:
+        if name == "history":
+            sent.append(len(payload))
+        load(session, name, payload, also)
+
+    def turn(messages: list[dict[str, Any]]) -> str:
+        if "Write that reply for yourself" in messages[-1]["content"]:
+            return "a summary"
+        if "a summary" in [each["content"] for each in messages]:
+            return cell("final_answer([type(each).__name__ for each in history])")
+        return cell("print('x' * 9000)")
+
+    monkeypatch.setattr(LocalSession, "load_context", loaded)
+    options: dict[str, Any] = {"compaction_threshold_pct": 0.06, "backend_kwargs": {"model_name": "some model"}}
+    assert scripted(turn, compaction=True, **options).completion("c").response == "['list', 'dict']"
+    assert sent == [2]
 
 
 def test_without_compaction_the_prompt_promises_no_history() -> None:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
+import sys
 import threading
+from types import FrameType
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from rlm_secure.clients.base import BaseLM
+from rlm_secure.clients.scripted import ScriptedClient
 from rlm_secure.errors import PolicyError, ProviderError, Refused
 from rlm_secure.events import CellStarted, Noticed
+from rlm_secure.logger import RLMLogger
+from rlm_secure.rlm import loops
 from rlm_secure.rlm import rlm as loop
 from rlm_secure.rlm.prompts import PromptSet
 from rlm_secure.rlm.rlm import RLM
-from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
+from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, RLMIteration, UsageSummary
 from tests.loops import Heard, cell, limited, scripted
 
 UPSTREAM = [
@@ -627,3 +635,125 @@ def test_mocks_in_the_place_of_clients_work_as_they_do_with_upstream(monkeypatch
     assert completion.usage_summary.model_usage_summaries["mock"].total_input_tokens == 30
     first, second, third = (call.args[0] for call in mock.completion.call_args_list)
     assert (len(first), second, len(third)) == (3, "q", 6)
+
+
+# -- the conversation is the run's own --------------------------------------------------------------------
+
+
+def spoil(messages: Any) -> list[dict[str, Any]]:
+    """A copy of the messages, which are then changed in every way that a list has."""
+    kept = [dict(each) for each in messages]
+    messages[0]["content"] = "spoiled"
+    messages[-1].clear()
+    messages.pop(0)
+    messages.append({"role": "user", "content": "mine"})
+    return kept
+
+
+class Spoiling(BaseLM):
+    """Upstream's four methods, with which somebody changes the messages."""
+
+    def __init__(self, lines: list[str], seen: list[Any]) -> None:
+        super().__init__("spoiling")
+        self.lines, self.seen = lines, seen
+
+    def completion(self, prompt: Any) -> str:
+        self.seen.append(spoil(prompt))
+        return self.lines.pop(0)
+
+    async def acompletion(self, prompt: Any) -> str:
+        return self.completion(prompt)
+
+    def get_usage_summary(self) -> UsageSummary:
+        return UsageSummary({"spoiling": self.get_last_usage()})
+
+    def get_last_usage(self) -> ModelUsageSummary:
+        return ModelUsageSummary(1, 1, 1)
+
+
+class Overriding(ScriptedClient):
+    """A client of ours with a method of somebody's, which changes the messages."""
+
+    def __init__(self, lines: list[str], seen: list[Any]) -> None:
+        super().__init__(lines)
+        self.seen = seen
+
+    @functools.wraps(ScriptedClient.acomplete)
+    async def acomplete(self, prompt: Any, **given: Any) -> Any:
+        self.seen.append(spoil(prompt))
+        return await super().acomplete([{"role": "user", "content": "q"}], **given)
+
+
+def in_a_script(lines: list[str], seen: list[Any]) -> Any:
+    def answer(messages: list[dict[str, Any]]) -> str:
+        seen.append(spoil(messages))
+        return lines.pop(0)
+
+    return ScriptedClient(answer)
+
+
+@pytest.mark.parametrize("make", [Spoiling, Overriding, in_a_script])
+def test_a_client_that_changes_what_it_is_given_changes_nothing_else(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[dict[str, Any]]] = []
+    client = make(["one", cell("print(2)"), "FINAL(x)"], seen)
+    monkeypatch.setattr(loop, "get_client", lambda *_: client)
+    logger = RLMLogger()
+    assert RLM(backend_kwargs={"model_name": client.model_name}, logger=logger).completion("c").response == "x"
+    assert [len(each) for each in seen] == [3, 6, 9]
+    for earlier, later in zip(seen, seen[1:], strict=False):
+        assert later[: len(earlier)] == earlier
+    assert [each["prompt"] for each in logger.get_trajectory()["iterations"]] == seen
+
+
+class Changing(RLMLogger):
+    """A logger that hides a part of every prompt, and keeps what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[Any] = []
+
+    def log(self, iteration: RLMIteration) -> None:
+        assert isinstance(iteration.prompt, list)
+        self.given.append(spoil(iteration.prompt))
+        super().log(iteration)
+
+
+def test_a_logger_that_changes_what_it_is_given_changes_the_log_alone() -> None:
+    seen: list[list[dict[str, Any]]] = []
+    logger = Changing()
+
+    def answer(reply: str) -> Any:
+        return lambda messages: seen.append(messages) or reply
+
+    scripted([answer("one"), answer("two"), answer("FINAL(x)")], logger=logger).completion("c")
+    assert logger.given == seen
+    assert [each["prompt"][-1]["content"] for each in logger.get_trajectory()["iterations"]] == ["mine"] * 3
+
+
+def calls_of(turns: int, compaction: bool) -> float:
+    """Calls of Python functions for each of so many turns, of every thread of the run."""
+    count = 0
+
+    def counted(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    loops._end_all()
+    rlm = scripted(["a thought " * 60] * 2 * turns, max_iterations=turns, logger=RLMLogger(), compaction=compaction)
+    threading.setprofile(counted)
+    sys.setprofile(counted)
+    try:
+        rlm.completion("c")
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+        loops._end_all()
+    return count / turns
+
+
+@pytest.mark.parametrize("compaction", [False, True])
+def test_a_turn_costs_the_same_however_long_the_run_is(compaction: bool) -> None:
+    calls_of(5, compaction)
+    assert calls_of(100, compaction) < 1.1 * calls_of(25, compaction)

@@ -29,12 +29,13 @@ from rlm_secure.rlm.answers import AnswerSchema
 from rlm_secure.rlm.prompts import describe_session
 from rlm_secure.tools import Toolbox, ToolError
 from rlm_secure.tools.plain import plain
+from rlm_secure.turns import Messages
 from rlm_secure.types import (
     Action,
+    AskedIteration,
     CodeBlock,
     Parsed,
     RLMChatCompletion,
-    RLMIteration,
     held_bytes,
     json_safe,
     not_kept,
@@ -227,7 +228,7 @@ class _ReActRun:
             schema=None if schema is None else schema.prompt,
             session=describe_session(agent.policy, files=files, models=False) if agent.python else "",
         )
-        self.messages: list[dict[str, Any]] = [_message("system", system), _message("user", question)]
+        self.messages = Messages([_message("system", system), _message("user", question)])
         self.specs = [tool.spec for tool in agent.tools.values()] if self.native else []
         self.steps: list[ReActStep] = []
         self.blocks: list[CodeBlock] = []
@@ -245,7 +246,7 @@ class _ReActRun:
     def step(self) -> tuple[Any, Any] | None:
         """One reply and its action. Returns the answer and its parsed value when it is accepted."""
         number = self.run.begin()
-        asked = list(self.messages)
+        asked = self.messages
         completion = self.run.ask(asked, tools=self.specs)
         step, call = self.read(completion)
         began = time.monotonic()
@@ -347,19 +348,19 @@ class _ReActRun:
         said = _failure(error) if error is not None else observation or ""
         text = "\n".join([inert_for_model(_cut(said)), *(f"Note: {note}." for note in step.notes)])
         if call is None:
-            self.messages.append(_message("assistant", step.kept or "(nothing)"))
-            self.messages.append(_message("user", f"Observation: {text}"))
+            self.messages += [_message("assistant", step.kept or "(nothing)")]
+            self.messages += [_message("user", f"Observation: {text}")]
             return text
         function = {"name": call.name, "arguments": call.arguments}
         reply = {"id": call.id, "type": "function", "function": function}
-        self.messages.append({"role": "assistant", "content": step.kept, "tool_calls": [reply]})
-        self.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
+        self.messages += [{"role": "assistant", "content": step.kept, "tool_calls": [reply]}]
+        self.messages += [{"role": "tool", "tool_call_id": call.id, "content": text}]
         return text
 
     def note(
         self,
         number: int,
-        asked: list[dict[str, Any]],
+        asked: Messages,
         completion: Completion,
         step: Step,
         observation: str | None,
@@ -379,7 +380,7 @@ class _ReActRun:
         actions = [] if step.action is None else [Action(step.action, given, observation or "", error, seconds)]
         final = None if accepted is None else _text(accepted[0])
         self.run.record(
-            RLMIteration(asked, completion.text, self.blocks, final, label="react", actions=actions), error
+            AskedIteration(asked, completion.text, self.blocks, final, label="react", actions=actions), error
         )
 
     def finish(self, answer: Any, parsed: Any) -> ReActCompletion[Any]:

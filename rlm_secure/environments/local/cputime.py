@@ -109,7 +109,9 @@ class CpuAccount:
 
     def left_at_last_look(self) -> float:
         """As `left`, from the last readings: a cell begins with one, and an idle worker is stopped and uses nothing."""
-        known = self._dead + sum(worker.cpu_seen for worker in self._live)
+        known = self._dead
+        for worker in self._live:
+            known += worker.cpu_seen
         return self._budget - max(known, self._group_seen)
 
     def left(self) -> float:

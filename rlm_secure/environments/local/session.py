@@ -300,7 +300,8 @@ class LocalSession(ReplayedSession):
     # -- one request ------------------------------------------------------------------------------
 
     def _deadline(self, wall: float) -> Deadline:
-        return Deadline(wall, self._policy.limits.cell_cpu_seconds, self._worker_cpu, self._cpu.left)
+        before = self._worker.cpu_seconds_at_rest()
+        return Deadline(wall, self._policy.limits.cell_cpu_seconds, self._worker_cpu, self._cpu.left, before)
 
     def _worker_cpu(self) -> float | None:
         return self._worker.cpu_seconds()

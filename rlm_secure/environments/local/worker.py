@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rlm_secure.policy.model import Limits
 
 _HEADER = struct.Struct(">I")
+_encode = json.JSONEncoder().encode
 #: Bytes of one send(2): the kernel restarts its timeout with each piece that the worker reads.
 _SEND_BYTES = 256 << 10
 
@@ -101,6 +102,8 @@ class Worker:
         self._readable = select.poll()
         self._readable.register(connection, select.POLLIN)
         self._readable.register(pidfd, select.POLLIN)
+        self._exit = select.poll()
+        self._exit.register(pidfd, select.POLLIN)
         self._cpu_looked = time.monotonic() if since is None else since
         self.cpu_seen = 0.0
         """CPU seconds at the last reading."""
@@ -134,11 +137,25 @@ class Worker:
         self._check_silence()
         self._given = self._given or bool(fds)
         self.nonce = fresh_nonce()
-        body = json.dumps({**message, "nonce": self.nonce}).encode("ascii")
+        body = _encode({**message, "nonce": self.nonce}).encode("ascii")
         frame = memoryview(_HEADER.pack(len(body)) + body)
         if self._stopped:
-            self.stop(False)  # only after encoding, which takes a while for a batch: the worker must not run unchecked
-        self._write(frame, fds, deadline)
+            # Only after encoding, which takes a while for a batch: the worker must not run unchecked. It finds what is
+            # sent ahead when it wakes, and need not wake twice.
+            if not fds:
+                frame = self._sent_ahead(frame)
+            self.stop(False)
+        if frame:
+            self._write(frame, fds, deadline)
+
+    def _sent_ahead(self, frame: memoryview) -> memoryview:
+        """What is left of a frame after as much of it as the channel takes at once."""
+        try:
+            return frame[self._socket.send(frame[:_SEND_BYTES], socket.MSG_DONTWAIT) :]
+        except BlockingIOError:
+            return frame
+        except OSError:
+            raise Died from None
 
     def _check_silence(self) -> None:
         """Raise ProtocolViolation for unread data: it would be taken for the answer to the next frame.
@@ -215,12 +232,14 @@ class Worker:
         # A cell that sends frames all the time is checked as well, not only one that is silent.
         self._look(deadline)
         buffer = self._buffer
-        self._fill(_HEADER.size, deadline)
+        if len(buffer) < _HEADER.size:
+            self._fill(_HEADER.size, deadline)
         (length,) = _HEADER.unpack_from(buffer)
         if length > limit:
             raise ProtocolViolation(f"the sandbox broke the protocol: a frame of {length} bytes, limit {limit}")
         end = _HEADER.size + length
-        self._fill(end, deadline)
+        if len(buffer) < end:
+            self._fill(end, deadline)
         frame = buffer[_HEADER.size : end]
         del buffer[:end]
         return frame
@@ -345,7 +364,8 @@ class Worker:
             seconds = time.clock_gettime(self._cpu_clock)
         except OSError:
             return None
-        if pidfd.ended(self._pidfd):  # checked after reading: the pid of an ended process may be reused
+        # Checked after reading: the pid of an ended process may be reused.
+        if self._pidfd < 0 or self._exit.poll(0):
             return None
         self.cpu_seen, self._cpu_looked = seconds, time.monotonic()
         return seconds
@@ -357,7 +377,13 @@ class Worker:
 
     def cpu_at_rest(self) -> float:
         """As `cpu_at_most`; the last reading, if it was stopped by then and still is."""
-        return self.cpu_seen if self._stopped and self._cpu_looked > self._stopped_since else self.cpu_at_most()
+        rests = self._stopped and self._cpu_looked > self._stopped_since
+        return self.cpu_seen if rests else self.cpu_at_most()
+
+    def cpu_seconds_at_rest(self) -> float | None:
+        """As `cpu_seconds`; the last reading, if it was stopped by then and still is."""
+        rests = self._stopped and self._cpu_looked > self._stopped_since
+        return self.cpu_seen if rests else self.cpu_seconds()
 
     @property
     def pidfd(self) -> int:
@@ -428,7 +454,8 @@ class Worker:
     def stop(self, stopped: bool = True) -> None:
         """Stop it, or let it continue: an idle worker or a spare uses no CPU."""
         self._stopped = stopped
-        self._stopped_since = time.monotonic()
+        if stopped:
+            self._stopped_since = time.monotonic()
         pidfd.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def verdict(self) -> CellError:

@@ -33,13 +33,19 @@ class Output:
 
     def clear(self) -> None:
         """Forget everything, for the next cell."""
-        self._pieces = []
         self.stream = None
+        if not (self._pieces or self.dropped):
+            return  # nothing was written
+        self._pieces = []
+        self._left = self._cap
+        self.dropped = 0
+
+    def to(self, stream: Callable[[str], object]) -> None:
+        """Call `stream` with what is written from now on."""
+        self.stream = stream
         self._waiting = []
         self._size = 0
         self._sent_at = time.monotonic() - _LINES_SECONDS  # the first line goes at once
-        self._left = self._cap
-        self.dropped = 0
 
     def write(self, text: str) -> int:
         """Keep as much of `text` as there is room for; return its full length, as files do. Raises TypeError."""

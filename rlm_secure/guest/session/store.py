@@ -30,6 +30,8 @@ class Store:
 
     def changed(self) -> dict[str, int]:
         """The files that were written since this was last called, and are still there, with their sizes."""
+        if not self._changed:
+            return {}
         changed, self._changed = self._changed, set()
         return {name: len(self._files[name]) for name in sorted(changed & self._files.keys())}
 

@@ -362,8 +362,8 @@ class SessionWorker:
         repl.begin()
         self._interrupted = False
         if streams:
-            self.output.stream = lambda text: self._ask({"call": "output", "stream": "stdout", "text": text})
-            self.errors.stream = lambda text: self._ask({"call": "output", "stream": "stderr", "text": text})
+            self.output.to(lambda text: self._ask({"call": "output", "stream": "stdout", "text": text}))
+            self.errors.to(lambda text: self._ask({"call": "output", "stream": "stderr", "text": text}))
         self._take_reserve()
         result = _nothing()
         started = time.process_time()
