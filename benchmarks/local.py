@@ -133,6 +133,17 @@ def cold_session() -> Iterator[Sequence[Case]]:
     sessions.close()
 
 
+_IN_A_ROW = 50  # sessions of one figure: the kernel tells CPU time in hundredths of a second
+
+
+def _spent() -> float:
+    """CPU seconds of this process and its descendants, including dead ones."""
+    own = psutil.Process()
+    while True:  # retry if one ends during the sum, as its time would be lost
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return sum(sum(each.cpu_times()[:4]) for each in (own, *own.children(recursive=True)))
+
+
 @benchmark(
     "throughput", "sessions opened, used for one cell and closed: how many in a second, where the table says seconds"
 )
@@ -140,29 +151,75 @@ def throughput() -> Iterator[Sequence[Case]]:
     sessions = Sessions(COLD)
     bare = Sessions(COLD, Plan(namespaces=False, landlock=False, seccomp=False, rlimits=False, mdwe=False), ())
 
-    def spent() -> float:
-        """CPU seconds of this process and its descendants, including dead ones."""
-        own = psutil.Process()
-        while True:  # retry if one ends during the sum, as its time would be lost
-            with contextlib.suppress(psutil.NoSuchProcess):
-                return sum(sum(each.cpu_times()[:4]) for each in (own, *own.children(recursive=True)))
-
     def rate(clock: Callable[[], float], of: Sessions = sessions) -> Callable[[], float]:
         def measure() -> float:
             began = clock()
-            for _ in range(50):
+            for _ in range(_IN_A_ROW):
                 of.start()
                 of.close()
-            return 50 / (clock() - began)
+            return _IN_A_ROW / (clock() - began)
 
         return measure
 
     yield [
         Case("one after another", lambda: None, value=rate(time.perf_counter)),
-        Case("for a second of processor time", lambda: None, value=rate(spent)),
+        Case("for a second of processor time", lambda: None, value=rate(_spent)),
         # The same fork, cell and end without walls: the upper bound of the rate with walls.
-        Case("the same, forks without walls", lambda: None, value=rate(spent, bare)),
+        Case("the same, forks without walls", lambda: None, value=rate(_spent, bare)),
     ]
+
+
+#: Forks as many processes as each line says, each of which runs the cell and ends; tells the CPU seconds of them all.
+_FORKS = f"""
+import os, resource, sys
+sys.path.append({_PACKAGES!r})
+import RestrictedPython
+code = compile({CELL!r}, '<cell>', 'exec')
+
+def spent():
+    return sum(sum(resource.getrusage(each)[:2]) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+for line in sys.stdin:
+    began = spent()
+    for _ in range(int(line)):
+        if not (pid := os.fork()):
+            exec(code, {{}})
+            os._exit(0)
+        os.waitpid(pid, 0)
+    print(spent() - began, flush=True)
+"""
+
+
+@benchmark("session-cpu", "CPU time of a session: its start, one cell and its end, in all processes")
+def session_cpu() -> Iterator[Sequence[Case]]:
+    imports = "".join(f"import {name}\n" for name in COLD.language.modules)
+    command = [sys.executable, "-I", "-S", "-c", imports + _FORKS]
+    bare = Sessions(COLD, Plan(namespaces=False, landlock=False, seccomp=False, rlimits=False, mdwe=False), ())
+
+    def used(sessions: Sessions) -> Callable[[], float]:
+        def measure() -> float:
+            began = _spent()
+            for _ in range(_IN_A_ROW):
+                sessions.start()
+                sessions.close()
+            return (_spent() - began) / _IN_A_ROW
+
+        return measure
+
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as plain:
+        told, tells = plain.stdin, plain.stdout
+        assert told is not None and tells is not None
+
+        def forked() -> float:
+            print(_IN_A_ROW, file=told, flush=True)
+            return float(tells.readline()) / _IN_A_ROW
+
+        yield [
+            # What no session can cost less than that is a process of its own, with the modules of cells.
+            Case("fork, cell and end of a plain process with the policy's modules", lambda: None, value=forked),
+            Case("a session whose process has no walls", lambda: None, value=used(bare)),
+            Case("a session", lambda: None, value=used(Sessions(COLD))),
+        ]
 
 
 @benchmark("pooled-session", "from the pool to the first result")

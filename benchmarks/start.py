@@ -12,11 +12,17 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from benchmarks.runner import Case, benchmark
+from rlm_secure import Policy
 
 CELL = "1 + 1"
 _CHILD = f"print(eval(compile({CELL!r}, '<cell>', 'eval')))"
-#: What a program does with the interpreter alone: start another one that compiles and runs the cell.
-_PLAIN = f"import subprocess, sys; subprocess.run([sys.executable, '-I', '-c', {_CHILD!r}], check=True)"
+_MODULES = ", ".join((*Policy.load("strict").language.modules, "RestrictedPython"))
+
+
+def _child(program: str) -> str:
+    return f"import subprocess, sys; subprocess.run([sys.executable, '-I', '-c', {program!r}], check=True)"
+
+
 _LIBRARY = f"""
 from rlm_secure import Sandbox
 with Sandbox() as sandbox:
@@ -25,7 +31,10 @@ with Sandbox() as sandbox:
 PROGRAMS = {
     "python -c pass": ["-c", "pass"],
     "python -I -S -c pass": ["-I", "-S", "-c", "pass"],
-    "a plain child process": ["-c", _PLAIN],
+    # What a program does with the interpreter alone: start another one that compiles and runs the cell.
+    "a plain child process": ["-c", _child(_CHILD)],
+    # The least that a first session waits for: a process that has imported the modules of its cells, and its compiler.
+    "a plain child process with the policy's modules": ["-c", _child(f"import {_MODULES}; {_CHILD}")],
     "import rlm_secure": ["-c", "import rlm_secure"],
     "Sandbox().run": ["-c", _LIBRARY],
     "rlm-secure exec -c": ["-m", "rlm_secure", "exec", "-c", CELL],
