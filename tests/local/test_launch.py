@@ -186,6 +186,46 @@ os._exit(0)
         psutil.Process(child).kill()
 
 
+def test_a_fork_goes_on_where_the_start_itself_waits_for_it() -> None:
+    """As a handler of logging that opens a session: logging's lock, which a fork takes, is held meanwhile."""
+    assert told("""
+import threading
+begun, forked = threading.Event(), threading.Event()
+def starts():
+    with launch._lock:
+        begun.set()
+        forked.wait()
+threading.Thread(target=starts, daemon=True).start()
+begun.wait()
+pid = os.fork()
+if pid == 0:
+    with Sandbox() as sandbox:
+        os._exit(int(sandbox.run("6 * 7").text))
+forked.set()
+with Sandbox() as sandbox:
+    print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), sandbox.run("6 * 7").text]))
+""") == [42, "42"]
+
+
+def test_once_one_was_started_a_session_waits_for_no_fork() -> None:
+    assert told("""
+import threading
+with Sandbox():
+    pass
+begun = threading.Event()
+def holds():
+    with launch._lock:
+        begun.set()
+        time.sleep(600)
+threading.Thread(target=holds, daemon=True).start()
+begun.wait()
+launch.ahead()
+print(json.dumps(True))
+sys.stdout.flush()
+os._exit(0)
+""") is True
+
+
 @pytest.mark.parametrize("end", ["sys.exit()", "os._exit(0)", "os.kill(os.getpid(), 9)"])
 def test_one_that_nobody_took_ends_with_its_program(end: str) -> None:
     code = f"{BEGIN}\nlaunch.ahead()\nprint(*children(), flush=True)\n{end}\n"

@@ -13,12 +13,14 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.seccomp import compile_profile
+from rlm_secure.guest.kernel import walls
 from rlm_secure.guest.zygote import zygote
 from tests.local.kernels import refuse
 
@@ -197,6 +199,19 @@ def test_a_session_with_checkpoints_is_one_without_where_forks_cannot_be_held_up
     assert guest.ask({"op": "status", "pid": talk.pid})[0]["status"] == 0
     assert guest.ask({"op": "status", "pid": unwanted.pid})[0]["status"] is None
     assert guest.end() == 0
+
+
+def test_a_session_is_not_told_the_end_of_an_earlier_one_with_its_pid(monkeypatch: pytest.MonkeyPatch) -> None:
+    host, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    host.settimeout(SECONDS)
+    child = SimpleNamespace(pid=os.getppid(), connection=host, pidfd=None, close=lambda: None)
+    monkeypatch.setattr(zygote.prefork, "Child", lambda *_, **__: child)
+    monkeypatch.setattr(zygote._Zygote, "_reap", lambda self: None)
+    with host, control:
+        made = zygote._Zygote(control, None, {"profiles": {}}, walls.Walls())
+        made._statuses = {child.pid: signal.SIGSYS, 1: 0}
+        made._fork(leashed=False)
+        assert made._status(child.pid) is None and made._statuses == {1: 0}
 
 
 def test_what_a_zygote_cannot_do_it_says() -> None:

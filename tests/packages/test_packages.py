@@ -263,6 +263,19 @@ def test_what_a_package_would_misread_is_refused_with_its_reason(session: Any, c
     assert result.stderr.splitlines()[-1].startswith(REFUSED[cell])
 
 
+
+def test_no_session_draws_the_numbers_of_another_and_a_replayed_one_draws_its_own_again() -> None:
+    data = Policy.load("data")
+    policy = data.model_copy(update={"isolation": data.isolation.model_copy(update={"checkpoints": False})})
+    drawn = []
+    for _ in range(2):
+        with Sandbox(policy) as sandbox:
+            drawing = "x = [*np.random.rand(2), *pd.Series(range(999)).sample(2)]\nprint(x)"
+            drawn.append(sandbox.run(f"import numpy as np, pandas as pd\n{drawing}").check().stdout)
+            assert sandbox.run("while True: pass", timeout=1).error is not None
+            assert sandbox.run("print(x)").check().stdout == drawn[-1]
+    assert drawn[0] != drawn[1]
+
 def test_an_exception_of_a_package_has_its_public_names_alone(session: Any) -> None:
     cell = "try:\n    arr.sum(axis=5)\nexcept ValueError as error:\n    print(error.axis, error.ndim, type(error).__name__)\n    error._msg"
     result = session.execute(HEAD + cell, lambda _call: None)

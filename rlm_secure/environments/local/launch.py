@@ -40,8 +40,11 @@ class Launched(NamedTuple):
 _ahead: Launched | None = None
 _any = False
 #: Held while a process is started ahead, and while the host forks: a copy of a socket that nobody knows of in the child
-#: would keep the process after the host's death.
+#: would keep the process after the host's death. It does not stop the same thread, as in a signal handler that forks.
 _lock = threading.RLock()
+#: Seconds that a fork waits for it: the thread that has it may itself wait for what the fork has, as logging's lock.
+_FORK_SECONDS = 2.0
+_forking = threading.local()
 
 
 def ahead() -> None:
@@ -51,6 +54,8 @@ def ahead() -> None:
     `take`, which tries again.
     """
     global _ahead, _any
+    if _any:
+        return  # nearly always, and no fork has to be waited for
     with _lock:
         if not _any:
             _any = True
@@ -129,6 +134,15 @@ def _start() -> Launched:
     return Launched(control, process, reader)
 
 
+def _before_fork() -> None:
+    _forking.alone = _lock.acquire(timeout=_FORK_SECONDS)
+
+
+def _after_fork() -> None:
+    if _forking.alone:
+        _lock.release()
+
+
 def _forget() -> None:
     # In a forked child of the host: it is our parent's.
     global _ahead, _any, _lock
@@ -140,5 +154,5 @@ def _forget() -> None:
         launched.process.returncode = 0  # not our child: keeps Popen from waiting for it
 
 
-os.register_at_fork(before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_forget)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_forget)
 atexit.register(discard)

@@ -84,6 +84,7 @@ def _added(name: str, own: dict[str, Any]) -> Facade:
 
 def _numpy() -> None:
     np: Any = importlib.import_module("numpy")
+    facades.SEEDS.append(np.random.seed)  # else all sessions of a zygote would draw the same from np.random.rand()
     windows = {"sliding_window_view": arrays.sliding_window_view}
     inner = {
         "linalg": _made("numpy.linalg", tables.LINALG, {}),

@@ -182,6 +182,7 @@ class _Zygote:
     def _fork(self, *, leashed: bool) -> None:
         child = prefork.Child(self._spawn, self._profiles, self._landlock, own_namespaces=self._own_user)
         self._children.add(child.pid)
+        self._statuses.pop(child.pid, None)  # of an earlier process with this pid, which nobody asked for
         pidfd = () if child.pidfd is None else (child.pidfd,)
         ends = leash.attach(child.pid) if leashed else ()
         try:

@@ -10,6 +10,7 @@ because none can be opened after a session is sealed.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from decimal import Context
 from types import SimpleNamespace
 
@@ -110,6 +111,10 @@ WRITABLE: tuple[type, ...] = (Context, SimpleNamespace)
 PARENTS: dict[str, str] = {}
 
 
+#: Seed what packages draw numbers from; each takes a list of 32-bit numbers. Set in the zygote.
+SEEDS: list[Callable[[list[int]], object]] = []
+
+
 def load(name: str) -> Facade:
     """The facade called `name`, always the same object. Raises KeyError for a name that is not in NAMES."""
     return _FACADES[name]
@@ -141,8 +146,11 @@ def reseed(seed: int | None = None) -> None:
     identity.new_key()
     numeric.GENERATOR.seed(seed)
     random.seed(numeric.GENERATOR.getrandbits(128))  # used by statistics
+    for each in SEEDS:
+        each([numeric.GENERATOR.getrandbits(32) for _ in range(4)])
 
 
 __all__ = [
-    "NAMES", "PACKAGES", "PARENTS", "WRITABLE", "Facade", "explain", "left_out", "load", "members", "preload", "reseed",
+    "NAMES", "PACKAGES", "PARENTS", "SEEDS", "WRITABLE", "Facade", "explain", "left_out", "load", "members", "preload",
+    "reseed",
 ]  # fmt: skip
