@@ -272,7 +272,8 @@ def test_memory_that_a_package_corrupts_is_the_workers_alone() -> None:
         one.run(HEAD + "kept = 1").check()
         other.run(HEAD + "kept = 2").check()
         result = one.run(CORRUPTING)
-        assert result.error is None or isinstance(result.error, CellCrashed)
+        # Where the freed objects are still whole, nobody answers the comparison, as in plain Python.
+        assert isinstance(result.error, CellCrashed) or "'<' not supported" in str(result.error)
         assert other.run("print(kept)").check().stdout == "2\n"
     with Sandbox(policy="data") as after:
         assert after.run(HEAD + "print(frame.x.sum())").check().stdout == "3.0\n"
