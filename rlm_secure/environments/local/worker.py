@@ -102,8 +102,6 @@ class Worker:
         self._readable = select.poll()
         self._readable.register(connection, select.POLLIN)
         self._readable.register(pidfd, select.POLLIN)
-        self._exit = select.poll()
-        self._exit.register(pidfd, select.POLLIN)
         self._cpu_looked = time.monotonic() if since is None else since
         self.cpu_seen = 0.0
         """CPU seconds at the last reading."""
@@ -364,8 +362,7 @@ class Worker:
             seconds = time.clock_gettime(self._cpu_clock)
         except OSError:
             return None
-        # Checked after reading: the pid of an ended process may be reused.
-        if self._pidfd < 0 or self._exit.poll(0):
+        if pidfd.ended(self._pidfd):  # checked after reading: the pid of an ended process may be reused
             return None
         self.cpu_seen, self._cpu_looked = seconds, time.monotonic()
         return seconds
