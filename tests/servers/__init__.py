@@ -1,1 +1,1 @@
-"""Servers that stand in for providers, on this machine."""
+"""Servers on this machine: one that stands in for a provider, and one that runs commands."""
