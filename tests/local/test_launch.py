@@ -30,8 +30,8 @@ def told(code: str) -> object:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process ends within 20 s, which a loaded machine may need for its imports."""
-    until = time.monotonic() + 20
+    """Whether a process ends within a minute, which a loaded machine may need for its imports."""
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
             return True
