@@ -192,7 +192,7 @@ def test_a_fork_goes_on_where_the_start_itself_waits_for_it() -> None:
 import threading
 begun, forked = threading.Event(), threading.Event()
 def starts():
-    with launch._lock:
+    with launch._starting:
         begun.set()
         forked.wait()
 threading.Thread(target=starts, daemon=True).start()
@@ -207,6 +207,20 @@ with Sandbox() as sandbox:
 """) == [42, "42"]
 
 
+def test_a_session_starts_where_a_fork_waits_for_what_it_has() -> None:
+    assert told("""
+import logging, threading
+logging._acquireLock()
+forking = threading.Thread(target=lambda: os.fork() or os._exit(0))
+forking.start()
+time.sleep(0.5)
+with Sandbox() as sandbox:
+    print(json.dumps(sandbox.run("6 * 7").text))
+logging._releaseLock()
+forking.join()
+""") == "42"
+
+
 def test_once_one_was_started_a_session_waits_for_no_fork() -> None:
     assert told("""
 import threading
@@ -214,7 +228,7 @@ with Sandbox():
     pass
 begun = threading.Event()
 def holds():
-    with launch._lock:
+    with launch._starting:
         begun.set()
         time.sleep(600)
 threading.Thread(target=holds, daemon=True).start()

@@ -39,11 +39,13 @@ class Launched(NamedTuple):
 
 _ahead: Launched | None = None
 _any = False
+#: Held for a moment, by whoever reads or sets these two.
+_lock = threading.RLock()
 #: Held while a process is started ahead, and while the host forks: a copy of a socket that nobody knows of in the child
 #: would keep the process after the host's death. It does not stop the same thread, as in a signal handler that forks.
-_lock = threading.RLock()
-#: Seconds that a fork waits for it: the thread that has it may itself wait for what the fork has, as logging's lock.
-_FORK_SECONDS = 2.0
+_starting = threading.RLock()
+#: Seconds to wait for that. Whoever has it may itself wait for what the waiting thread has, such as logging's lock.
+_PATIENCE_SECONDS = 2.0
 _forking = threading.local()
 
 
@@ -54,13 +56,15 @@ def ahead() -> None:
     `take`, which tries again.
     """
     global _ahead, _any
-    if _any:
-        return  # nearly always, and no fork has to be waited for
-    with _lock:
+    if _any or not _starting.acquire(timeout=_PATIENCE_SECONDS):
+        return  # without it the session waits for its process a little longer
+    try:
         if not _any:
             _any = True
             with contextlib.suppress(EnvironmentUnavailable):
                 _ahead = _start()
+    finally:
+        _starting.release()
 
 
 def take() -> Launched:
@@ -135,18 +139,18 @@ def _start() -> Launched:
 
 
 def _before_fork() -> None:
-    _forking.alone = _lock.acquire(timeout=_FORK_SECONDS)
+    _forking.alone = _starting.acquire(timeout=_PATIENCE_SECONDS)
 
 
 def _after_fork() -> None:
     if _forking.alone:
-        _lock.release()
+        _starting.release()
 
 
 def _forget() -> None:
     # In a forked child of the host: it is our parent's.
-    global _ahead, _any, _lock
-    _lock = threading.RLock()
+    global _ahead, _any, _lock, _starting
+    _lock, _starting = threading.RLock(), threading.RLock()
     launched, _ahead, _any = _ahead, None, False
     if launched is not None:
         launched.control.close()
