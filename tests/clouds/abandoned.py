@@ -6,6 +6,7 @@ import json
 import sys
 import time
 
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.sandbox import Sandbox
 
 
@@ -18,6 +19,10 @@ def main() -> None:
         return
     if how == "raise":
         raise RuntimeError("as told")
+    if how == "sweep":
+        sys.stdin.readline()
+        print(create_environment(name, **options).sweep(), sandbox.run("print(x)").stdout.strip(), flush=True)
+        return
     if how == "cell":
         sandbox.run("while True: pass")
     time.sleep(60)

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from rlm_secure.broker.transports import TransportLost
+from rlm_secure.environments import owner as owners
 from rlm_secure.environments.cloud import e2b, prime
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud import provider as _provider
@@ -37,12 +38,17 @@ VARIABLES = {
 }
 
 
+#: As a container of this machine has one: its own pids, and the same boot.
+PID_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+
 @contextlib.contextmanager
-def host(cloud: Cloud, how: str) -> Iterator[subprocess.Popen[str]]:
+def host(cloud: Cloud, how: str, *wrapper: str) -> Iterator[subprocess.Popen[str]]:
     # By name, so that an address must be looked up even while the interpreter exits.
     options = {name: value.replace("127.0.0.1", "localhost") for name, value in cloud.options.items()}
-    arguments = [sys.executable, "-m", "tests.clouds.abandoned", cloud.name, json.dumps(options), how]
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    arguments = [*wrapper, sys.executable, "-m", "tests.clouds.abandoned", cloud.name, json.dumps(options), how]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(arguments, **pipes, text=True)
     try:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "open\n", process.stderr.read()
@@ -81,6 +87,35 @@ def test_what_a_killed_host_leaves_is_swept_and_what_others_use_is_not(cloud: Cl
         assert cloud.environment().sweep() == 1
         assert session.execute("print(1)", lambda call: None).stdout == "1\n"
     assert cloud.environment().sweep() == 0
+
+
+def test_a_sweep_ends_nothing_of_another_container_on_this_machine(cloud: Cloud) -> None:
+    with host(cloud, "sweep", *PID_NAMESPACE) as process, cloud.session() as session:
+        assert cloud.environment().sweep() == 0
+        assert len(cloud.emulator.live) == 2
+        said, errors = process.communicate("now\n", timeout=90)
+        assert said == "0 1\n", errors
+        assert session.execute("print(1)", lambda call: None).stdout == "1\n"
+
+
+def test_a_process_that_proc_hides_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A /proc that is mounted with hidepid shows no process of another user."""
+    boot, _, _ = owner().split("-")
+    monkeypatch.setattr(owners, "_started", lambda pid: "")
+    assert not is_orphan(f"{boot}-1-5") and is_orphan(f"{boot}-4194305-5")
+
+
+def test_a_machine_that_does_not_say_what_it_is_knows_no_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", unknown)
+    owners._realm.cache_clear()
+    label = owner().partition("-")[0] + "-4194305-5"
+    assert is_orphan(label), "its own are known"
+    owners._realm.cache_clear()
+    assert not is_orphan(label), "those of another such machine are not"
+    owners._realm.cache_clear()
 
 
 def test_a_sandbox_of_another_machine_is_nobodys_orphan() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -145,6 +146,24 @@ def test_what_cannot_end_by_itself_is_swept(engine, image) -> None:
         assert environment.sweep() >= 1
         assert identity[:12] not in left_over(engine)
         assert mine.execute("print('mine')", None).stdout == "mine\n"
+
+
+def test_a_sweep_ends_nothing_of_another_container_on_this_machine(engine, image) -> None:
+    """Two programs in PID namespaces of their own share the machine's boot, and know nothing of each other's pids."""
+    options = json.dumps({"image": image})
+    program = ["-m", "tests.clouds.abandoned", "docker", options, "sweep"]
+    namespace = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with contextlib.ExitStack() as stack:
+        both = [stack.enter_context(subprocess.Popen([*namespace, sys.executable, *program], **pipes)) for _ in "ab"]
+        try:
+            assert [each.stdout.readline() for each in both] == ["open\n"] * 2
+            DockerEnvironment(image=image).sweep()  # other tests may leave it something
+            for each in both:
+                assert each.communicate("now\n", timeout=60)[0].split()[1:] == ["1"]
+        finally:
+            for each in both:
+                each.kill()
 
 
 def test_an_ordinary_end_of_the_program_removes_its_container(engine, image) -> None:
