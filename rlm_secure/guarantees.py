@@ -163,9 +163,13 @@ class EnforcementReport:
         return WallStatus(wall, Level.NONE, "not tried in this environment")
 
     def missing(self, required: Iterable[Wall]) -> tuple[Wall, ...]:
-        """The walls of `required` that are not fully enforced."""
-        full = {status.wall for status in self.walls if status.level is Level.FULL}
-        return tuple(wall for wall in required if wall not in full)
+        """The walls of `required` that are not fully enforced.
+
+        A provider's network block is missing only where it was seen to fail: more than its word cannot be had.
+        """
+        by_word = {(Wall.PROVIDER_NETWORK_BLOCK, level) for level in (Level.VENDOR, Level.PARTIAL)}
+        held = {each.wall for each in self.walls if each.level is Level.FULL or (each.wall, each.level) in by_word}
+        return tuple(wall for wall in required if wall not in held)
 
     def guarantee(self, guarantee: Guarantee) -> Level:
         """How far `guarantee` holds: as far as its walls do, and bounded-spend no further than the policy limits it."""

@@ -67,6 +67,11 @@ class EnvironmentSpec:
     walls: tuple[Wall, ...]
     reach: str = "--share-network, and --share-variable with the name of the variable that holds its key"
 
+    @property
+    def always(self) -> tuple[Wall, ...]:
+        """Walls that are required without being listed: a provider's network block that is seen to fail."""
+        return (Wall.PROVIDER_NETWORK_BLOCK,) if self.runs_in is RunsIn.CLOUD else ()
+
 
 _CLOUD: Final = "rlm_secure.environments.cloud"
 #: Every built-in environment, by name. To add one: its line here, and its module.

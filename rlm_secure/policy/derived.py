@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rlm_secure.guarantees import Wall
+from rlm_secure.registry import ENVIRONMENTS
 
 #: Third-party packages that have facades, each with all that it needs. They are installed beside us: the extra `data`.
 PACKAGES = ("matplotlib", "numpy", "pandas")
@@ -16,7 +17,11 @@ def packages(modules: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(asked | {"numpy"})) if asked else ()
 
 
-def required(listed: Iterable[Wall], own: Iterable[Wall], best_effort: Iterable[Wall]) -> tuple[Wall, ...]:
-    """The walls that an environment must build: those listed for it, and its own, without those that may be missing."""
+def required(
+    environment: str, listed: Iterable[Wall], own: Iterable[Wall], best_effort: Iterable[Wall]
+) -> tuple[Wall, ...]:
+    """The walls that `environment` must build: those listed for it, its own, and those of every environment of its
+    kind, without those that may be missing."""
     optional = set(best_effort)
-    return tuple(wall for wall in dict.fromkeys((*listed, *own)) if wall not in optional)
+    always = ENVIRONMENTS[environment].always if environment in ENVIRONMENTS else ()
+    return tuple(wall for wall in dict.fromkeys((*listed, *own, *always)) if wall not in optional)

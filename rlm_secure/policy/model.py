@@ -279,7 +279,7 @@ class Isolation(_WallsOfEach):
 
     def required(self, environment: str, own: tuple[Wall, ...] = ()) -> tuple[Wall, ...]:
         """Walls that `environment` must build: its list, and its `own` minimum, without the best-effort ones."""
-        return derived.required(self.listed(environment), own, (entry.wall for entry in self.best_effort))
+        return derived.required(environment, self.listed(environment), own, (entry.wall for entry in self.best_effort))
 
     def requiring_nothing(self, environment: str) -> Isolation:
         """A copy with no walls listed for `environment`, or any built-in one: to see which walls it builds."""

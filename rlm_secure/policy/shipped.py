@@ -156,7 +156,7 @@ class _Isolation(_Values):
 
     def required(self, environment: str, own: tuple[Wall, ...] = ()) -> tuple[Wall, ...]:
         listed = self.__dict__[environment] if environment in ENVIRONMENTS else _model(self).listed(environment)
-        return derived.required(listed, own, (entry.wall for entry in self.best_effort))
+        return derived.required(environment, listed, own, (entry.wall for entry in self.best_effort))
 
 
 class _Policy(_Values):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,7 +16,9 @@ import pytest
 from rlm_secure.environments.cloud import daytona, lease, modal
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.remote import RemoteSession
+from rlm_secure.guarantees import Wall
 from rlm_secure.policy import Policy, load_policy
+from rlm_secure.policy.model import BestEffort
 from rlm_secure.sandbox import Sandbox
 from tests.emulators.base import until
 
@@ -130,9 +133,16 @@ class Cloud:
         return [pid for box in self.emulator.made for pid in box.left()]
 
 
+def _accepted() -> tuple[BestEffort, ...]:
+    """Only root can give a sandbox of an emulator a network of its own."""
+    reason = "a sandbox of an emulator is this machine"
+    return () if os.geteuid() == 0 else (BestEffort(wall=Wall.PROVIDER_NETWORK_BLOCK, reason=reason),)
+
+
 def limits(**changed: Any) -> Policy:
     loaded = load_policy("strict")
-    return loaded.model_copy(update={"limits": loaded.limits.model_copy(update=changed)})
+    isolation = loaded.isolation.model_copy(update={"best_effort": _accepted()})
+    return loaded.model_copy(update={"limits": loaded.limits.model_copy(update=changed), "isolation": isolation})
 
 
 def ours(before: set[threading.Thread]) -> list[str]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rlm_secure.broker.signed import Around
 from rlm_secure.cli import demo
+from rlm_secure.environments.cloud.lease import CloudLease
 from rlm_secure.errors import CellTimeout, EnforcementError, EnvironmentUnavailable
-from rlm_secure.guarantees import Level, Wall
+from rlm_secure.guarantees import Level, Wall, WallStatus
 from rlm_secure.logger import RLMLogger
 from rlm_secure.policy import load_policy
+from rlm_secure.policy.model import BestEffort
 from tests.clouds.conftest import Cloud, limits
 from tests.environments.test_values import values_files_and_output
 from tests.loops import cell, scripted
@@ -147,11 +152,42 @@ def test_the_report_says_what_was_tried_and_what_is_the_providers_word(cloud: Cl
     assert report[Wall.SECCOMP].level is Level.FULL and "SIGSYS" in report[Wall.SECCOMP].evidence
     assert report[Wall.PROVIDER_VM].level is Level.VENDOR
     network = report[Wall.PROVIDER_NETWORK_BLOCK]
-    # The emulator blocks nothing: what can be reached from here takes the provider's word away.
-    reached = "won" in network.evidence
-    assert network.level is (Level.NONE if reached else Level.VENDOR)
-    assert "tried from inside" in network.evidence
+    assert network.level is Level.VENDOR
+    assert "tried from inside: 169.254.169.254:80: ENETUNREACH, 1.1.1.1:53: ENETUNREACH" in network.evidence
     assert report.details["transport"] == "exec" and len(report.details["bundle_sha256"]) == 64
+
+
+@pytest.fixture
+def reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something outside the sandbox answers it, although its provider was told to block its network."""
+    walls = CloudLease.walls
+
+    def found(self: CloudLease, around: Around) -> Iterator[WallStatus]:
+        return walls(self, replace(around, connect={"169.254.169.254:80": "won", "1.1.1.1:53": "won"}))
+
+    monkeypatch.setattr(CloudLease, "walls", found)
+
+
+@pytest.mark.by_turns(1)
+def test_a_network_block_that_is_seen_to_fail_refuses_the_session(cloud: Cloud, reached: None) -> None:
+    policy = limits()
+    listed = policy.isolation.model_copy(update={"best_effort": ()})
+    with pytest.raises(EnforcementError, match=r"provider-network-block .*tried from inside: .*1\.1\.1\.1:53: won"):
+        cloud.session(policy.model_copy(update={"isolation": listed}))
+    assert cloud.emulator.live == [] and len(cloud.emulator.made) == 1
+
+
+@pytest.mark.by_turns(1)
+def test_a_network_that_a_policy_accepts_is_warned_of(
+    cloud: Cloud, reached: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    policy = limits()
+    accepted = (BestEffort(wall=Wall.PROVIDER_NETWORK_BLOCK, reason="the account has no way to block it"),)
+    isolation = policy.isolation.model_copy(update={"best_effort": accepted})
+    with caplog.at_level("WARNING"), cloud.session(policy.model_copy(update={"isolation": isolation})) as session:
+        assert session.report[Wall.PROVIDER_NETWORK_BLOCK].level is Level.NONE
+    (said,) = [record.message for record in caplog.records if record.name == "rlm_secure.broker"]
+    assert f"this {cloud.name} sandbox has a network, which the policy accepts" in said and "1.1.1.1:53: won" in said
 
 
 def test_a_policy_may_demand_more_than_the_provider_gives(cloud: Cloud) -> None:

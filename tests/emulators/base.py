@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import ctypes
 import email.parser
 import email.policy
+import fcntl
 import hashlib
 import http.client
 import json
@@ -200,12 +202,14 @@ class Emulator:
         self.close()
 
 
-def forward(request: Request, port: int) -> Response:
+def forward(request: Request, box: Sandbox, port: int) -> Response:
     """The answer of a port in a sandbox, as a provider's edge passes it on."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     target = request.path + ("?" + urlencode(request.query) if request.query else "")
     headers = {name: value for name, value in request.headers.items() if name.startswith("rlm-")}
     try:
+        with box.network.entered():
+            connection.connect()
         connection.request(request.method, target, request.body or None, headers)
         reply = connection.getresponse()
         body = reply.read()
@@ -245,8 +249,58 @@ def anybodys_python(uid: int) -> str:
     pytest.skip("no Python here is for everybody to run")
 
 
+class Network:
+    """A network namespace with a loopback device and nothing else: a sandbox reaches nobody, as its provider was told.
+
+    Only root can make one: for anybody else it is that of this machine.
+    """
+
+    def __init__(self) -> None:
+        self._made: int | None = None
+        if os.geteuid() == 0:
+            thread = threading.Thread(target=self._make)
+            thread.start()
+            thread.join()
+            assert self._made is not None
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """This thread's sockets and programs are of the namespace in the block."""
+        if self._made is None:
+            yield
+            return
+        before = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _system(_libc.setns(self._made, _CLONE_NEWNET))
+            yield
+        finally:
+            _system(_libc.setns(before, _CLONE_NEWNET))
+            os.close(before)
+
+    def close(self) -> None:
+        if self._made is not None:
+            os.close(self._made)
+            self._made = None
+
+    def _make(self) -> None:
+        _system(_libc.unshare(_CLONE_NEWNET))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+            up = struct.pack("16sh22x", b"lo", _IFF_UP)
+            fcntl.ioctl(any_socket, _SIOCSIFFLAGS, up)
+        self._made = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_CLONE_NEWNET, _SIOCSIFFLAGS, _IFF_UP = 0x40000000, 0x8914, 1
+
+
+def _system(result: int) -> None:
+    if result:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
 class Sandbox:
-    """A directory and the processes in it. Nothing keeps them in there but themselves."""
+    """A directory, a network and the processes in it. Nothing keeps them in there but themselves."""
 
     #: Whose the directory and the processes are; None for who runs the emulator.
     user: int | None = None
@@ -264,6 +318,7 @@ class Sandbox:
         own = Path(sys.base_exec_prefix, "bin", f"python3.{sys.version_info.minor}")
         (tools / "python3").symlink_to(self.python or (own if self.user is None else anybodys_python(self.user)))
         (self.home / ".profile").write_text(f'PATH="{tools}:$PATH"\n')
+        self.network = Network()
         self.programs: dict[int, Program] = {}
         self.ends_at: float | None = None
         self.dead = False
@@ -277,7 +332,8 @@ class Sandbox:
         if self.user is not None:
             for path in (self.home, *self.home.rglob("*")):
                 os.lchown(path, self.user, self.user)
-        program = Program(self, arguments, stdin=stdin, env=env or {}, cwd=cwd)
+        with self.network.entered():
+            program = Program(self, arguments, stdin=stdin, env=env or {}, cwd=cwd)
         self.programs[program.pid] = program
         return program
 
@@ -309,6 +365,7 @@ class Sandbox:
         return found
 
     def remove(self) -> None:
+        self.network.close()
         remove(self.home)
 
 

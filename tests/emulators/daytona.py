@@ -80,7 +80,7 @@ class DaytonaEmulator(Emulator):
         name, port = self.previews.get(request.headers.get("x-daytona-preview-token", ""), ("", 0))
         if name not in self.sandboxes:
             return self.error(401, "the preview token is wrong")
-        return forward(request, port)
+        return forward(request, self.sandboxes[name], port)
 
     def _create(self, request: Request) -> Response:
         body = request.json

@@ -117,7 +117,7 @@ class E2BEmulator(Emulator):
         if port != 49983:
             if request.headers.get("e2b-traffic-access-token") != box.traffic:
                 return answer({"code": 403, "message": "Missing or invalid traffic access token"}, 403)
-            return forward(request, port)
+            return forward(request, box, port)
         if request.path != "/health" and request.headers.get("x-access-token") != box.token:
             return answer({"code": "unauthenticated", "message": "invalid access token"}, 401)
         match [request.method, request.path]:

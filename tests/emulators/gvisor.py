@@ -26,6 +26,7 @@ class GVisor(Sandbox):
         self._runsc("run", "--detach", "--bundle", str(self._bundle), self._container)
 
     def start(self, arguments: list[str], **options: Any) -> Program:
+        self.network.close()  # gVisor makes one itself
         inside = ["exec", "--cwd", str(self.home), self._container, *arguments]
         return super().start(["runsc", f"--root={self._bundle}/root", *_OPTIONS, *inside], **options)
 

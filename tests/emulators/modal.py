@@ -279,7 +279,7 @@ class ModalEmulator(Emulator):
         name, port = self.doors.get(request.headers.get("authorization", "").removeprefix("Bearer "), ("", 0))
         if name not in self.sandboxes:
             return answer({"message": "the connect token is wrong"}, 401)
-        return forward(request, port)
+        return forward(request, self.sandboxes[name], port)
 
     def _expire(self) -> None:
         for box in self.live:

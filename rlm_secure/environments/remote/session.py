@@ -37,7 +37,7 @@ from rlm_secure.errors import (
     SessionEnded,
     WallViolation,
 )
-from rlm_secure.guarantees import WITHOUT_PACKAGES, Wall
+from rlm_secure.guarantees import WITHOUT_PACKAGES, Level, Wall
 from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
@@ -222,6 +222,9 @@ class RemoteSession(ReplayedSession):
         if Wall.LANGUAGE in self.report.missing(self._required):
             advice = WITHOUT_PACKAGES
         self._gate.require_walls(self.report, self._required, lease.environment, advice)
+        network = self.report[Wall.PROVIDER_NETWORK_BLOCK]
+        if network in self.report.walls and network.level is Level.NONE:
+            _log.warning("this %s sandbox has a network, which the policy accepts: %s", lease.environment, network.evidence)
 
     def _bring_back(self) -> bool:
         if self._lease is None or not self._policy.isolation.checkpoints:
