@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import defaultdict
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from rlm_secure.environments import quota
 from rlm_secure.environments.cloud import daytona, lease, modal
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.remote import RemoteSession
@@ -195,6 +197,9 @@ def cloud(request: pytest.FixtureRequest) -> Iterator[Cloud]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a provider refuses is tried again soon."""
     monkeypatch.setattr(lease, "_PAUSES", (0.05, 0.1, 0.2))
+    monkeypatch.setattr(quota, "_FIRST_PAUSE", 0.05)
+    with contextlib.suppress(ImportError):  # it waits for 10 and 30 seconds itself
+        monkeypatch.setattr(import_module("prime_sandboxes.core.client")._PLATFORM_RETRY_WAIT, "_rate_limit_delays", (0.1,))
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import threading
 import time
+from importlib import import_module
 
 import pytest
 
@@ -45,8 +46,10 @@ def test_a_passing_fault_of_creation_is_tried_again(cloud: Cloud, status: int) -
 
 def test_a_rate_limit_that_stays_is_an_error_that_names_the_provider(cloud: Cloud) -> None:
     cloud.emulator.fail(cloud.wire.create, status=429, times=99)
-    with pytest.raises(EnvironmentUnavailable, match=f"{cloud.name} gave no sandbox: .*[Rr]ate"):
-        cloud.session()
+    environment = cloud.environment(create_seconds=1.0)
+    with pytest.raises(EnvironmentUnavailable, match=f"{cloud.name} gave no sandbox: .*[Rr]ate.*; 0 live already"):
+        environment.session(limits(start_seconds=1.0))
+    assert len(cloud.emulator.recorded(cloud.wire.create)) > 1
 
 
 def test_a_fault_after_creation_leaves_no_second_sandbox(cloud: Cloud) -> None:
@@ -138,6 +141,15 @@ def test_a_machine_of_prime_that_does_not_start_is_told_and_ended() -> None:
         assert len(cloud.emulator.made) == 1 and cloud.emulator.live == []
     finally:
         cloud.emulator.close()
+
+
+@pytest.mark.parametrize("code", ["aborted", "internal", "unknown"])
+def test_a_request_that_e2b_s_server_lost_is_passing(code: str) -> None:
+    connect, rpc = import_module("connectrpc.errors"), import_module("e2b.envd.rpc")
+    lost = rpc.handle_rpc_exception(connect.ConnectError(import_module("connectrpc.code").Code(code), "lost"))
+    denied = rpc.handle_rpc_exception(connect.ConnectError(import_module("connectrpc.code").Code.PERMISSION_DENIED, "no"))
+    provider = E2BProvider("template", "root", {"api_key": "k"})
+    assert provider.explain(lost)[1] and not provider.explain(denied)[1]
 
 
 @pytest.mark.parametrize("before", [0, 280, 290, 299, 300])

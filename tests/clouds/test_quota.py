@@ -16,9 +16,9 @@ import pytest
 
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud.e2b import E2BEnvironment
-from rlm_secure.environments.quota import SharedSandboxes, quota_of
+from rlm_secure.environments.quota import SandboxQuota, SharedSandboxes, Use, _quotas
 from rlm_secure.environments.registry import create_environment
-from rlm_secure.errors import CancellationError, CellCrashed, WallViolation
+from rlm_secure.errors import CancellationError, CellCrashed, EnvironmentUnavailable, WallViolation
 from rlm_secure.events import CellCompleted, ModelCalled, SandboxTaken
 from rlm_secure.policy import Policy
 from rlm_secure.rlm.rlm import RLM
@@ -127,6 +127,11 @@ def test_what_waits_makes_room_for_another_policy(cloud: Cloud) -> None:
     assert len(cloud.emulator.made) == 4
 
 
+def taken(name: str) -> int:
+    """How many sandboxes of an environment live, of all accounts."""
+    return sum(quota._taken for (of, _), quota in _quotas.items() if of == name)
+
+
 @any_provider
 def test_an_environment_that_extends_one_of_ours_has_a_count_of_its_own(cloud: Cloud) -> None:
     class Mine(E2BEnvironment):
@@ -136,8 +141,8 @@ def test_an_environment_that_extends_one_of_ours_has_a_count_of_its_own(cloud: C
 
     for _ in range(2):
         with Mine(**cloud.options, max_live=1).session(limits(start_seconds=10)):
-            assert (quota_of("mine")._taken, quota_of("e2b")._taken) == (1, 0)
-        assert (quota_of("mine")._taken, quota_of("e2b")._taken) == (0, 0)
+            assert taken("mine") == 1 and taken("e2b") == 0
+        assert taken("mine") == taken("e2b") == 0
 
 
 # -- what the next one finds -----------------------------------------------------------------------------
@@ -299,6 +304,60 @@ def test_a_fault_of_creation_costs_a_batch_no_answer_and_leaves_nothing(cloud: C
     options = {"max_live": 1, "create_seconds": 1.5 if "hang" in fault else 60.0}
     items = over(cloud, lambda messages: ANSWER, lambda _: "r", options=options).batch(["a", "b"], concurrency=2)
     assert [item.response for item in items] == ["ar", "br"]
+
+
+@pytest.mark.by_turns(2)
+def test_every_item_of_a_batch_is_answered_whatever_its_provider_does(cloud: Cloud) -> None:
+    """A rate limit, a quota below max_live, errors of its servers, and sandboxes that vanish."""
+    answered: list[str] = []
+    busy_until = time.monotonic() + 2.0
+    emulator = cloud.emulator
+    emulator.fail(cloud.wire.create, status=429, times=10**6, when=lambda: time.monotonic() < busy_until)
+    emulator.fail(cloud.wire.create, status=429, times=10**6, when=lambda: len(emulator.live) >= 3)
+    emulator.fail(cloud.wire.create, status=500, times=3)
+    emulator.fail(cloud.wire.create, status=500, after=True, times=1)
+
+    def vanish(done: int, _: int) -> None:
+        if done in (8, 24, 40) and emulator.live:
+            emulator.vanish(emulator.live[0].name)
+
+    def reply(prompt: str) -> str:
+        answered.append(prompt)
+        return "r"
+
+    names = [f"n{number}" for number in range(64)]
+    turn = cell("final_answer(context + llm_query('of ' + context))")
+    items = over(cloud, lambda messages: turn, reply, options={"max_live": 8}).batch(
+        names, concurrency=8, on_progress=vanish
+    )
+    assert [item.response if item.error is None else item.error for item in items] == [f"{name}r" for name in names]
+    # What was asked when its sandbox vanished may have to be asked again; nothing else is.
+    assert {*answered} == {f"of {name}" for name in names} and len(answered) <= 64 + 3
+    assert len(emulator.recorded(cloud.wire.create)) < 3 * 64, "Prime's SDK asks three times each time"
+
+
+def test_no_provider_is_asked_before_the_time_that_it_says() -> None:
+    quota: SandboxQuota[Any] = SandboxQuota("e2b")
+    assert quota.take(8, 1.0) is None
+    quota.give_back()
+    quota.refused("rate limit", 0.6, time.monotonic())
+    began = time.monotonic()
+    assert quota.take(8, 0.1, create_seconds=5.0) is None
+    assert 0.6 <= time.monotonic() - began < 2.0
+    quota.made()
+    assert quota.take(8, 0.1) is None, "it gave one, so it is asked for another"
+
+
+def test_a_child_does_not_wait_for_the_sandbox_of_its_parent() -> None:
+    quota: SandboxQuota[Any] = SandboxQuota("e2b")
+    shared = SharedSandboxes(lambda: None)
+    root, child = shared.reserve(1), shared.reserve(0)
+    assert quota.take(8, 0.1, Use(shared, {}, limits()), below=root.below) is None
+    quota.take(8, 0.1)
+    quota.give_back()
+    quota.refused("the quota is full", 60.0, time.monotonic())
+    with pytest.raises(EnvironmentUnavailable, match="e2b gave no sandbox: the quota is full; 1 live already"):
+        quota.take(8, 0.1, Use(shared, {}, limits()), below=child.below, create_seconds=0.3)
 
 
 @pytest.mark.by_turns(2)

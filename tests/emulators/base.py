@@ -86,7 +86,7 @@ class Fault:
     """Something that goes wrong with the next `times` requests that match `method path` (a regular expression).
 
     `status` is answered instead of doing it, or after doing it (`after`). `slow` waits first. `hang` does it, and
-    never answers. `reset` closes the connection without a word. `cut` ends a stream after so many pieces; `lose`
+    never answers. `when`: only as long as that says so. `reset` closes the connection without a word. `cut` ends a stream after so many pieces; `lose`
     drops every so-manyth piece of it, `again` sends all of it once more after so many.
     """
 
@@ -102,6 +102,7 @@ class Fault:
     lose: int = 0
     again: int = 0
     times: int = 1
+    when: Callable[[], bool] = lambda: True
     seen: int = 0
 
 
@@ -168,7 +169,8 @@ class Emulator:
 
     def _fault(self, request: Request) -> Fault | None:
         for fault in self.faults:
-            if fault.times > fault.seen and re.search(fault.match, f"{request.method} {request.path}"):
+            matches = re.search(fault.match, f"{request.method} {request.path}")
+            if fault.times > fault.seen and matches and fault.when():
                 fault.seen += 1
                 return fault
         return None

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
 from rlm_secure.causes import local_cause
-from rlm_secure.environments.cloud.lease import CloudLease, Unanswered, destroy
+from rlm_secure.environments.cloud.lease import CloudLease, RateLimited, Unanswered, destroy
 from rlm_secure.environments.cloud.provider import (
     ATTEMPT,
     LABEL,
@@ -30,6 +31,7 @@ from rlm_secure.environments.cloud.provider import (
     memory_bytes,
     need,
     no_proxy_for_loopback,
+    retry_after,
 )
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream
 from rlm_secure.environments.interface import Environment, Session
@@ -59,6 +61,7 @@ __all__ = [
     "memory_bytes",
     "need",
     "no_proxy_for_loopback",
+    "retry_after",
 ]
 
 _log = logging.getLogger("rlm_secure.cloud")
@@ -68,8 +71,8 @@ _SWEEP_SECONDS = 300.0
 class CloudEnvironment(Environment):
     """Sessions in a provider's sandboxes.
 
-    `ttl_seconds` is the maximum lifetime of a sandbox, `max_live` the maximum number at a time in this process,
-    `create_seconds` the maximum time to create one. `transport` is "exec", or "ingress" where the policy allows it
+    `ttl_seconds` is the maximum lifetime of a sandbox, `max_live` the maximum number at a time in this process and
+    account, `create_seconds` the maximum time to create one, and how long it is tried while the provider refuses one. `transport` is "exec", or "ingress" where the policy allows it
     (`network.ingress`): then the provider's token authorizes connections, and our key still signs every message.
     `reuse=False` gives every run of a tree its own sandbox; otherwise its runs share sandboxes one after another.
     """
@@ -131,27 +134,37 @@ class CloudEnvironment(Environment):
 
     def _lease(self, policy: Policy, *, new: bool = False) -> CloudLease:
         """Lease a sandbox: one that the same tree of runs has used before, or a new one."""
-        quota, use, below = quota_of(self.name), None, 0
+        provider, use, below = self.provider(policy), None, 0
+        quota = quota_of(self.name, provider.account)
         if self._shared is not None:
             reservation, options = self._shared
             use, below = Use(reservation.shared, options, policy), reservation.below
-        kept: CloudLease | None = quota.take(self._max_live, policy.limits.start_seconds, use, below=below, new=new)
-        if kept is not None:
-            return kept
-        try:
-            provider = self.provider(policy)
-        except BaseException:  # Ctrl-C as well: the slot would never be released
-            quota.give_back()
-            raise
-        return CloudLease(
-            provider,
-            policy,
-            quota,
-            self._ttl_seconds,
-            self._create_seconds,
-            self._transport,
-            use if self._reuse else None,
-        )
+        while True:
+            kept: CloudLease | None = quota.take(
+                self._max_live,
+                policy.limits.start_seconds,
+                use,
+                below=below,
+                new=new,
+                create_seconds=self._create_seconds,
+            )
+            if kept is not None:
+                return kept
+            since = time.monotonic()
+            try:
+                return CloudLease(
+                    provider,
+                    policy,
+                    quota,
+                    self._ttl_seconds,
+                    self._create_seconds,
+                    self._transport,
+                    use if self._reuse else None,
+                )
+            except RateLimited as limited:
+                _log.info("%s gave no sandbox: %s", self.name, limited)
+                quota.refused(str(limited), limited.seconds, since)
+                provider = self.provider(policy)  # the first one was closed with its lease
 
     def sweep(self) -> int:
         """End the sandboxes that dead processes of this machine left behind. Returns how many."""

@@ -31,6 +31,7 @@ from rlm_secure.environments.cloud.base import (
     memory_bytes,
     need,
     no_proxy_for_loopback,
+    retry_after,
 )
 from rlm_secure.environments.cloud.stream import Stream
 from rlm_secure.environments.remote.data_image import image_name, needed
@@ -111,6 +112,7 @@ class DaytonaProvider(Provider):
         self, connection: Mapping[str, str], source: Mapping[str, str], user: str | None, size: Mapping[str, int]
     ) -> None:
         self._connection = dict(connection)
+        self.endpoint = self._connection["api_url"]
         self._source = source
         self._user = user
         self._size = size
@@ -205,6 +207,12 @@ class DaytonaProvider(Provider):
             return True
         kinds = tuple(getattr(_sdk(), name) for name in _PASSING_NAMES if hasattr(_sdk(), name))
         return isinstance(error, kinds)
+
+    def rate_limit(self, error: BaseException) -> float | None:
+        """See Provider.rate_limit."""
+        if getattr(error, "status_code", None) != 429:
+            return None
+        return retry_after(getattr(error, "headers", None))
 
     def secrets(self) -> tuple[str, ...]:
         """See Provider.secrets."""

@@ -18,6 +18,7 @@ import contextlib
 import importlib
 import inspect
 import math
+import os
 import re
 import time
 from collections.abc import Mapping
@@ -44,6 +45,8 @@ _REQUEST_SECONDS = 30.0
 #: Most output of one stream where the SDK keeps all of it in this process, as versions before 2.57 do.
 _KEPT_BYTES = 64 * MIB
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
+#: The SDK has a status, or the code of a server that lost a request, only in its text: another request may be served.
+_PASSING_TEXT = re.compile(r"(?:408|429|50[0234])\b|(?:Code\.)?(?:ABORTED|INTERNAL|UNKNOWN):", re.IGNORECASE)
 
 
 class E2BEnvironment(CloudEnvironment):
@@ -97,6 +100,8 @@ class E2BProvider(Provider):
         self._template = template
         self._user = user
         self._options = {**options, "debug": False, "request_timeout": _REQUEST_SECONDS}
+        named = (options.get(name) or os.environ.get(f"E2B_{name.upper()}", "") for name in ("api_url", "domain"))
+        self.endpoint = " ".join(named)
         self._sandbox: Any = None
         self._ends_at = 0.0
 
@@ -194,7 +199,11 @@ class E2BProvider(Provider):
             return True
         if isinstance(error, sdk.RateLimitException | sdk.TimeoutException | httpx.TransportError):
             return True
-        return re.match(r"(408|429|50[0234])\b", str(error)) is not None  # the SDK has the status only in the text
+        return _PASSING_TEXT.match(str(error)) is not None
+
+    def rate_limit(self, error: BaseException) -> float | None:
+        """See Provider.rate_limit. The SDK passes no Retry-After on."""
+        return 0.0 if isinstance(error, _sdk().RateLimitException) or str(error).startswith("429") else None
 
     def secrets(self) -> tuple[str, ...]:
         """See Provider.secrets."""

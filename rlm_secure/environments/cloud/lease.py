@@ -47,7 +47,7 @@ from rlm_secure.policy.model import MIB, Policy
 _log = logging.getLogger("rlm_secure.cloud")
 T = TypeVar("T")
 
-_ATTEMPTS = 3
+_ATTEMPTS = 5
 #: After this many refusals that are not temporary, such as of a revoked key, the sandbox counts as gone.
 _REFUSALS = 3
 _CALL_SECONDS = 30.0
@@ -71,11 +71,19 @@ class Unanswered(EnvironmentUnavailable):
     """
 
 
+class RateLimited(EnvironmentUnavailable):
+    """The provider refuses one more sandbox for now, and asks to wait for `seconds`; 0 if it does not say."""
+
+    def __init__(self, said: str, seconds: float) -> None:
+        super().__init__(said)
+        self.seconds = seconds
+
+
 class CloudLease(Lease):
     """One sandbox with a supervisor in it, which releases its slot of `quota` when it ends.
 
     `use` says which later sessions may reuse it; None: no other session. Raises EnvironmentUnavailable when it cannot
-    be created.
+    be created, RateLimited when it may be later.
     """
 
     def __init__(
@@ -145,7 +153,7 @@ class CloudLease(Lease):
             raise Unanswered(f"the {self._name} did not answer: {error}; {self.exit_reason()}{more}") from None
 
     def _create(self, seconds: float) -> Made:
-        """Create a sandbox, in at most 3 attempts; first destroy what a failed one may have created."""
+        """Create a sandbox, in a few attempts; first destroy what a failed one may have created."""
         deadline = time.monotonic() + seconds
         for attempt in range(_ATTEMPTS):
             plan = self._plan()
@@ -154,15 +162,19 @@ class CloudLease(Lease):
                 made = self._loop.call(self._provider.create(plan), deadline - time.monotonic())
             except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
                 said, passing = self._provider.explain(error)
-                over = time.monotonic() + _PAUSES[attempt] >= deadline
+                if (asked := self._provider.rate_limit(error)) is not None:
+                    raise RateLimited(said, asked) from None
+                pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
+                over = time.monotonic() + pause >= deadline
                 if not passing or over or attempt == _ATTEMPTS - 1:
                     kind = Unanswered if isinstance(error, TimeoutError) else EnvironmentUnavailable
                     raise kind(f"{self.environment} gave no sandbox: {said}") from local_cause(error)
                 _log.info("%s gave no sandbox (%s); trying again", self.environment, said)
                 self._discard()
-                time.sleep(_PAUSES[attempt])
+                time.sleep(pause)
             else:
                 self._attempts.pop()
+                self._quota.made()
                 return made
         raise AssertionError("the last attempt returns or raises")
 
@@ -401,13 +413,16 @@ class CloudLease(Lease):
         """Destroy what failed attempts may have created."""
         for attempt in self._attempts:
             try:
-                found = self._loop.call(self._provider.find({LABEL: "1", ATTEMPT: attempt}), _DESTROY_SECONDS)
+                found = self._loop.call(self._left_by(attempt), _DESTROY_SECONDS)
             except Exception as error:  # noqa: BLE001 - as above
                 said = self._provider.explain(error)[0]
                 _log.warning("%s does not say what an attempt left behind (%s)", self.environment, said)
                 continue
             for sandbox, _ in found:
                 self._destroy(sandbox)
+
+    async def _left_by(self, attempt: str) -> list[tuple[str, Mapping[str, str]]]:
+        return await _retried(self._provider, lambda: self._provider.find({LABEL: "1", ATTEMPT: attempt}))
 
     @property
     def _name(self) -> str:
@@ -430,14 +445,19 @@ async def _await(awaitable: Awaitable[T]) -> T:
 
 async def destroy(provider: Provider, sandbox: str) -> None:
     """Destroy a sandbox; retry while the error is temporary."""
-    for pause in (*_PAUSES, None):
+    await _retried(provider, lambda: provider.destroy(sandbox))
+
+
+async def _retried(provider: Provider, step: Callable[[], Awaitable[T]]) -> T:
+    """The result of a step that is safe to repeat, which is tried again while its error is temporary."""
+    for pause in _PAUSES:
         try:
-            await provider.destroy(sandbox)
-            return
+            return await step()
         except Exception as error:
-            if pause is None or not provider.explain(error)[1]:
+            if not provider.explain(error)[1]:
                 raise
             await asyncio.sleep(pause)
+    return await step()
 
 
 def _python(path: str) -> str:

@@ -145,6 +145,7 @@ class ModalProvider(Provider):
         ingress: bool,
     ) -> None:
         self._url = url
+        self.endpoint = " ".join((url, *place))
         self._token = token
         self._place = place
         self._image = image
@@ -242,6 +243,10 @@ class ModalProvider(Provider):
         """See Provider.passing."""
         reset = importlib.import_module("grpclib.exceptions").StreamTerminatedError
         return isinstance(error, (reset, *(getattr(_sdk().exception, name) for name in _PASSING)))
+
+    def rate_limit(self, error: BaseException) -> float | None:
+        """See Provider.rate_limit. The SDK waits itself where the server says how long."""
+        return 0.0 if isinstance(error, _sdk().exception.ResourceExhaustedError) else None
 
     def secrets(self) -> tuple[str, ...]:
         """See Provider.secrets."""

@@ -125,7 +125,7 @@ class PrimeProvider(Provider):
         self, key: str, url: str, team: str | None, image: str, user: str | None, size: Mapping[str, int]
     ) -> None:
         self._key = key
-        self._url = url
+        self._url = self.endpoint = url
         self._team = team
         self._image = image
         self._user = user
@@ -229,6 +229,10 @@ class PrimeProvider(Provider):
         if isinstance(error, sdk.APITimeoutError | sdk.CommandTimeoutError | sdk.UploadTimeoutError):
             return True
         return _said(error) in _PASSING or str(error).startswith("Request failed: ")
+
+    def rate_limit(self, error: BaseException) -> float | None:
+        """See Provider.rate_limit. The SDK has tried twice more by then, after 10 and 30 seconds."""
+        return 0.0 if _said(error) == "429" else None
 
     def secrets(self) -> tuple[str, ...]:
         """See Provider.secrets."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib.util
 import os
 import re
@@ -76,6 +77,8 @@ class Provider(ABC):
     name: ClassVar[str]
     #: The network settings that are requested from the provider, as text for the report.
     network: str
+    #: The address of its API.
+    endpoint: str = ""
     #: Seconds between renewals; None where the provider needs none.
     renew_every: ClassVar[float | None] = None
     #: Whether a running command keeps the sandbox from being idle: the supervisor must then end when not renewed.
@@ -131,9 +134,26 @@ class Provider(ABC):
         passing = isinstance(error, TimeoutError | ConnectionError | asyncio.TimeoutError) or self.passing(error)
         return f"{type(error).__name__}: {said}" if said else type(error).__name__, passing
 
+    def rate_limit(self, error: BaseException) -> float | None:  # noqa: ARG002 - see the providers
+        """Seconds that a rate limit or a full quota asks to wait for, 0 if it does not say; None for other errors."""
+        return None
+
+    @property
+    def account(self) -> str:
+        """What sandboxes are counted for: a hash of the address and the key."""
+        return hashlib.sha256("\0".join((self.endpoint, *self.secrets())).encode()).hexdigest()
+
     @abstractmethod
     def secrets(self) -> tuple[str, ...]:
         """Strings that no message may contain."""
+
+
+def retry_after(headers: Mapping[str, Any] | None) -> float:
+    """Seconds of a Retry-After header; 0 without one, or for one that is no number of seconds."""
+    for name, value in (headers or {}).items():
+        if name.lower() == "retry-after" and re.fullmatch(r"[0-9]{1,6}", str(value)):
+            return float(value)
+    return 0.0
 
 
 def need(package: str, extra: str) -> None:
