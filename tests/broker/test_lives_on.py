@@ -205,13 +205,13 @@ def test_a_context_that_cannot_be_dropped_keeps_its_number() -> None:
             self.rooms.append(size)
 
     contexts = Contexts(Lease())  # type: ignore[arg-type]
-    first = contexts.send(memoryview(b"x" * 5000), seconds=1)
+    first = contexts.send(memoryview(b"x" * 5000), None, seconds=1)
     contexts.bind("history", first)
     contexts.keep([])
-    assert contexts.send(memoryview(b""), seconds=1).number == 1
+    assert contexts.send(memoryview(b""), None, seconds=1).number == 1
     Lease.client.refuses = False
     contexts.keep([])
-    assert contexts.send(memoryview(b"x"), seconds=1).number == 0
+    assert contexts.send(memoryview(b"x"), None, seconds=1).number == 0
     assert Lease.rooms == [8192, 8192, 8192 + 4096]
 
 

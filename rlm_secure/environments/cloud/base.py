@@ -72,9 +72,11 @@ class CloudEnvironment(Environment):
     """Sessions in a provider's sandboxes.
 
     `ttl_seconds` is the maximum lifetime of a sandbox, `max_live` the maximum number at a time in this process and
-    account, `create_seconds` the maximum time to create one, and how long it is tried while the provider refuses one. `transport` is "exec", or "ingress" where the policy allows it
-    (`network.ingress`): then the provider's token authorizes connections, and our key still signs every message.
-    `reuse=False` gives every run of a tree its own sandbox; otherwise its runs share sandboxes one after another.
+    account, `create_seconds` the maximum time to create one, and how long one is waited for that the provider refuses.
+    `transport` is "exec", or "ingress" where the policy allows it (`network.ingress`): then the provider's token
+    authorizes connections, and our key still signs every message. `reuse=False` gives every run of a tree its own
+    sandbox; otherwise its runs share sandboxes one after another. The session of a sandbox that is lost goes on in
+    another one.
     """
 
     def __init__(
@@ -121,16 +123,18 @@ class CloudEnvironment(Environment):
         """As `open`; `screen=False` and `required` are for tests and audits."""
         if self._transport == "ingress":
             Gate(policy).ingress().require()
+        options: dict[str, Any] = {"tools": tools, "screen": screen, "required": required}
+        options["another"] = lambda: self._lease(policy, new=True)
         lease: CloudLease | None = None
         try:
             lease = self._lease(policy)
-            return RemoteSession(lease, policy, tools=tools, screen=screen, required=required)
+            return RemoteSession(lease, policy, **options)
         except (EnvironmentUnavailable, ProtocolViolation, CellCrashed) as error:
             if not _another_may_do(error, lease):
                 raise
             _log.info("a session did not start (%s); it is started in a new %s sandbox", error, self.name)
         # Retrying is safe: the session never started, and its sandbox has ended.
-        return RemoteSession(self._lease(policy, new=True), policy, tools=tools, screen=screen, required=required)
+        return RemoteSession(self._lease(policy, new=True), policy, **options)
 
     def _lease(self, policy: Policy, *, new: bool = False) -> CloudLease:
         """Lease a sandbox: one that the same tree of runs has used before, or a new one."""

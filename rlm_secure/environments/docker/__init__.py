@@ -84,8 +84,11 @@ class DockerEnvironment(Environment):
     ) -> RemoteSession:
         """As `open`; `screen=False` and `required` are for tests and audits."""
         image = self._image or image_name(DEFAULT_IMAGE, packages=needed(policy))
-        lease = DockerLease(engine.connect(self._base_url), policy, image, self._transport)
-        return RemoteSession(lease, policy, tools=tools, screen=screen, required=required)
+
+        def lease() -> DockerLease:
+            return DockerLease(engine.connect(self._base_url), policy, image, self._transport)
+
+        return RemoteSession(lease(), policy, tools=tools, screen=screen, required=required, another=lease)
 
     def sweep(self) -> int:
         """Remove containers and socket directories of host processes that have ended. Returns how many."""

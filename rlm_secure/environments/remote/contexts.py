@@ -25,10 +25,15 @@ _DROP_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Upload:
-    """One context at the supervisor. `number` identifies it while it is kept; `size` is in bytes."""
+    """One context at the supervisor. `number` identifies it while it is kept; `size` is in bytes.
+
+    `data` are its bytes, for another sandbox; `payload` is what they are a view of.
+    """
 
     number: int
     size: int
+    data: memoryview
+    payload: object
 
 
 class Contexts:
@@ -39,10 +44,14 @@ class Contexts:
         self._held: dict[int, Upload] = {}
         self._bound: dict[str, Upload] = {}
 
-    def send(self, data: memoryview, *, seconds: float) -> Upload:
+    def __contains__(self, upload: object) -> bool:
+        """Whether the sandbox holds it."""
+        return upload in self._held.values()
+
+    def send(self, data: memoryview, payload: object, *, seconds: float) -> Upload:
         """Send a context. Raises Lost, Declined, and what the lease raises when there is no memory for it."""
         number = next(each for each in itertools.count() if each not in self._held)
-        upload = Upload(number, data.nbytes)
+        upload = Upload(number, data.nbytes, data, payload)
         self._lease.make_room(sum(-each.size % _PAGE + each.size for each in {*self._all(), upload}))
         self._held[number] = upload  # it uses memory from its first chunk on
         self._lease.client.upload(number, data, seconds=seconds)

@@ -2,7 +2,7 @@
 
 The same promises as a local session: the host has the wall clock; the supervisor counts CPU seconds, interrupts a
 worker and then kills it; if that fails, the host ends the whole sandbox. A worker that dies is replaced by a new one,
-in which the session's log is replayed with the recorded replies.
+in which the session's log is replayed with the recorded replies; a sandbox that is lost, by a worker in another one.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.broker.protocol import CellResult, ready
-from rlm_secure.environments.context import SharedContext, flatten
+from rlm_secure.environments.context import Flat, SharedContext, flatten
 from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.remote import supervisor
-from rlm_secure.environments.remote.contexts import Contexts
+from rlm_secure.environments.remote.contexts import Contexts, Upload
 from rlm_secure.environments.remote.data_image import start_seconds, unfit
 from rlm_secure.environments.remote.lease import Lease, report
 from rlm_secure.environments.remote.worker import KILL_SECONDS, RemoteDied, RemoteOverdue, RemoteWorker, verdict
@@ -32,6 +34,7 @@ from rlm_secure.environments.request_log import LogEntry
 from rlm_secure.errors import (
     CellCrashed,
     CellError,
+    CellTimeout,
     EnvironmentUnavailable,
     ProtocolViolation,
     SessionEnded,
@@ -44,6 +47,8 @@ from rlm_secure.policy.model import Policy
 
 _log = logging.getLogger("rlm_secure.broker")
 _UPLOAD_BYTES_A_SECOND = 1e6
+#: How often a session that waits for another sandbox looks whether it was closed, in seconds.
+_LOOK_SECONDS = 0.1
 
 
 class UnfitImage(EnvironmentUnavailable):
@@ -55,7 +60,7 @@ class RemoteSession(ReplayedSession):
 
     Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when the sandbox
     does not answer. Always ends the lease: releases it if the session was closed while idle and nothing went wrong
-    in it, and closes it in every other case.
+    in it, and closes it in every other case. `another` leases one more sandbox, after the first one was lost.
     """
 
     _worker: RemoteWorker
@@ -68,8 +73,11 @@ class RemoteSession(ReplayedSession):
         tools: Mapping[str, str] | None = None,
         screen: bool = True,
         required: tuple[Wall, ...] | None = None,
+        another: Callable[[], Lease] | None = None,
     ) -> None:
         super().__init__(policy)
+        self._another = another if policy.isolation.checkpoints else None
+        self._lost = False  # the sandbox: the next worker is in another one
         self._parting = threading.Lock()  # a late close() must not end the sandbox of the next session
         self._lease: Lease | None = lease
         self._client = lease.client
@@ -107,9 +115,7 @@ class RemoteSession(ReplayedSession):
             seconds = limits.start_seconds + flat.view.nbytes / _UPLOAD_BYTES_A_SECOND
             self._contexts.keep(self._needed())
             try:
-                upload = self._contexts.send(flat.view, seconds=seconds)
-            except Lost as lost:
-                raise SessionEnded(self._gone(lost)) from None
+                upload = self._sent(flat, payload, seconds)
             except Declined as declined:
                 raise EnvironmentUnavailable(f"the context {name!r} could not be sent: {declined}") from None
             request = {"op": "context", "name": name, "kind": flat.kind, "length": flat.length, **(also or {})}
@@ -117,6 +123,19 @@ class RemoteSession(ReplayedSession):
             self._contexts.bind(name, upload)
             if not self._ended:
                 self._contexts.keep(self._needed())
+
+    def _sent(self, flat: Flat, payload: Any, seconds: float) -> Upload:
+        """Send a context, to another sandbox if this one is lost. Raises SessionEnded, and as Contexts.send."""
+        try:
+            return self._contexts.send(flat.view, payload, seconds=seconds)
+        except Lost as lost:
+            result = self._without_sandbox(Deadline(seconds), lost)
+            if not result.resumed or self._lock.taken:
+                raise SessionEnded(str(result.error)) from None
+        try:
+            return self._contexts.send(flat.view, payload, seconds=seconds)
+        except Lost as lost:
+            raise SessionEnded(self._gone(lost)) from None
 
     def _needed(self) -> list[object]:
         """The contexts that a replay of the log would need."""
@@ -167,8 +186,15 @@ class RemoteSession(ReplayedSession):
     def _deadline(self, wall: float) -> Deadline:
         return Deadline(wall)
 
-    def _transmit(self, entry: LogEntry, deadline: Deadline) -> None:  # noqa: ARG002 - the supervisor takes all of a frame
-        self._worker.send(entry.request, None if entry.attachment is None else entry.attachment.number)
+    def _transmit(self, entry: LogEntry, deadline: Deadline) -> None:
+        upload: Upload | None = entry.attachment
+        if upload is not None and upload not in self._contexts:  # it was sent to a sandbox that is lost
+            began = time.monotonic()
+            seconds = self._policy.limits.start_seconds + upload.size / _UPLOAD_BYTES_A_SECOND
+            upload = entry.attachment = self._contexts.send(upload.data, upload.payload, seconds=seconds)
+            self._contexts.bind(entry.request["name"], upload)
+            deadline.extend(time.monotonic() - began)
+        self._worker.send(entry.request, None if upload is None else upload.number)
 
     def _attempt(self, entry: LogEntry, calls: Answers, deadline: Deadline, stopped: list[BaseException]) -> CellResult:
         self._underway = True
@@ -192,9 +218,12 @@ class RemoteSession(ReplayedSession):
         if isinstance(failure, RemoteDied):
             return self._recover(verdict(failure.ended, self._policy.limits), deadline)
         if not isinstance(failure, RemoteOverdue):
-            return self._lost(deadline, failure)
+            return self._without_sandbox(deadline, failure)
         if failure.final:
-            return self._not_resumed(failure.error, str(failure))
+            # What holds too much memory is not started again.
+            self._lost = isinstance(failure.error, CellTimeout)
+            if not self._lost or self._another is None:
+                return self._not_resumed(failure.error, str(failure))
         return self._recover(failure.error, deadline)
 
     # -- start, recovery, end ---------------------------------------------------------------------
@@ -224,35 +253,84 @@ class RemoteSession(ReplayedSession):
         self._gate.require_walls(self.report, self._required, lease.environment, advice)
         network = self.report[Wall.PROVIDER_NETWORK_BLOCK]
         if network in self.report.walls and network.level is Level.NONE:
-            _log.warning("this %s sandbox has a network, which the policy accepts: %s", lease.environment, network.evidence)
+            said = "this %s sandbox has a network, which the policy accepts: %s"
+            _log.warning(said, lease.environment, network.evidence)
 
     def _bring_back(self) -> bool:
-        if self._lease is None or not self._policy.isolation.checkpoints:
+        if not self._policy.isolation.checkpoints:
             return False
         self._sound = False
-        self._client.end(seconds=KILL_SECONDS)
+        if self._lost:
+            self._move()
+        else:
+            self._client.end(seconds=KILL_SECONDS)
+        if (lease := self._lease) is None:
+            return False
         self._worker = RemoteWorker(self._client, self._policy.limits)
-        self._start(self._lease)
+        self._start(lease)
         return True
 
-    def _lost(self, deadline: Deadline, lost: Lost | Declined) -> CellResult:
+    def _move(self) -> None:
+        """End the sandbox, and lease another one. Raises EnvironmentUnavailable."""
+        with self._parting:
+            lease, self._lease = self._lease, None
+        if lease is None or self._another is None:
+            return
+        lease.close()  # first: there may be no more than one at a time
+        lease = self._leased(self._another)
+        with self._parting:
+            self._lease = lease
+        self._client, self._contexts = lease.client, Contexts(lease)
+        self._lost = False
+
+    def _leased(self, another: Callable[[], Lease]) -> Lease:
+        """A new lease. Raises as `another`, and EnvironmentUnavailable once the session is closed: it then ends as soon
+        as it is made."""
+        future: Future[Lease] = Future()
+
+        def lease() -> None:
+            try:
+                made = another()
+            except BaseException as error:  # noqa: BLE001 - result() raises it
+                future.set_exception(error)
+                return
+            with self._parting:
+                wanted = not self._closing
+                if wanted:
+                    future.set_result(made)
+            if not wanted:
+                made.close()
+
+        threading.Thread(target=lease, name="rlm_secure-lease", daemon=True).start()
+        while True:
+            try:
+                return future.result(_LOOK_SECONDS)
+            except TimeoutError:
+                if self._closing and not future.done():
+                    raise EnvironmentUnavailable("it was closed") from None
+
+    def _without_sandbox(self, deadline: Deadline, lost: Lost | Declined) -> CellResult:
+        """The result of a cell whose sandbox cannot be reached; the session goes on in another one, if it can."""
         if deadline.cause is not None:
             error: CellError = deadline.cause
-            said = str(error)
+        elif self._another is not None and isinstance(lost, Lost) and not self._closing:
+            self._lost = True
+            return self._recover(CellCrashed(self._why(lost), wall="container"), deadline)
         else:
-            said = self._gone(lost)
-            error = CellCrashed(said, wall="container")
-        error.session_ended = True
-        self._end(said)
-        return CellResult(stderr=f"{said}; the session is over\n", error=error)
+            error = CellCrashed(self._gone(lost), wall="container")
+        return self._not_resumed(error, str(error))
+
+    def _why(self, lost: Lost | Declined) -> str:
+        """Why the sandbox cannot be reached, as cells may read it."""
+        lease = self._lease
+        exit_reason = "it was closed" if self._closing or lease is None else lease.exit_reason()
+        # Cells may not read the words of a provider, or an address.
+        _log.warning("the sandbox is gone: %s (%s)", exit_reason, lost)
+        return f"the sandbox is gone: {exit_reason}"
 
     def _gone(self, lost: Lost | Declined) -> str:
         """End the session; return why its sandbox cannot be reached."""
-        lease = self._lease
-        exit_reason = "it was closed" if self._closing or lease is None else lease.exit_reason()
-        # Cells read what is said here, and may not read the words of a provider, or an address.
-        _log.warning("the sandbox is gone: %s (%s)", exit_reason, lost)
-        said = f"the sandbox is gone: {exit_reason}"
+        said = self._why(lost)
         self._end(said)
         return said
 
