@@ -78,6 +78,33 @@ def test_ctrl_c_leaves_nothing(cloud: Cloud, how: str) -> None:
         assert "KeyboardInterrupt" in errors
 
 
+@pytest.mark.by_turns(2)
+def test_sigterm_ends_the_sandboxes_and_then_the_host(cloud: Cloud) -> None:
+    with host(cloud, "wait") as process:
+        process.terminate()
+        _, errors = process.communicate(timeout=30)
+        assert process.returncode == -signal.SIGTERM and errors == ""
+        assert cloud.emulator.live == []
+
+
+def test_a_fork_and_a_handler_of_the_host_s_own_have_nothing_to_do_with_it() -> None:
+    program = (
+        "import os, signal\n"
+        "from rlm_secure.environments.cloud.termination import end_by_sigterm\n"
+        "class Lease:\n    def close(self): os.write(1, b'closed\\n')\n"
+        "before = signal.signal(signal.SIGTERM, lambda *_: os.write(1, b'its own\\n'))\n"
+        "end_by_sigterm(lambda: [Lease()])\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "signal.signal(signal.SIGTERM, before)\n"
+        "end_by_sigterm(lambda: [Lease()])\n"
+        "child = os.fork()\n"
+        "if child:\n    print(os.waitpid(child, 0)[1], flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, "its own\n15\nclosed\n", "")
+
+
 def test_what_a_killed_host_leaves_is_swept_and_what_others_use_is_not(cloud: Cloud) -> None:
     with host(cloud, "wait") as process, cloud.session() as session:
         assert cloud.environment().sweep() == 0

@@ -15,6 +15,7 @@ from rlm_secure.environments.docker.hardening import Offered
 from rlm_secure.environments.docker.routes import NotThere
 from rlm_secure.environments.owner import owner
 from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.removal import Scratch
 from tests.broker.support import policy
 
 NOWHERE = "rlm-secure-nowhere"
@@ -71,6 +72,12 @@ class Busy:
 def test_a_removal_that_has_begun_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = Busy(RuntimeError("removal of container x is already in progress"), docker.errors.NotFound("gone"))
     assert container.remove(begun, NOWHERE) and begun.waited == 1
+    with Scratch() as directory:
+        nobody = docker.DockerClient(base_url=f"unix://{directory}/docker.sock", version="1.43")
+        began = time.monotonic()
+        assert not container.remove(nobody, NOWHERE)
+        assert 3.0 < time.monotonic() - began < 8.0, "an engine may be restarting; one that is gone holds nobody up"
+        nobody.close()
     monkeypatch.setattr(container, "_REMOVE_SECONDS", -1.0)
     started = time.monotonic()
     assert not container.remove(Busy(RuntimeError("no engine answers")), NOWHERE)

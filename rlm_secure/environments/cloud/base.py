@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlm_secure.causes import local_cause
-from rlm_secure.environments.cloud.lease import CloudLease, RateLimited, Unanswered, destroy
+from rlm_secure.environments.cloud.lease import CloudLease, RateLimited, Unanswered, alive, destroy
 from rlm_secure.environments.cloud.provider import (
     ATTEMPT,
     LABEL,
@@ -34,6 +34,7 @@ from rlm_secure.environments.cloud.provider import (
     retry_after,
 )
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream
+from rlm_secure.environments.cloud.termination import end_by_sigterm
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.owner import is_orphan
 from rlm_secure.environments.quota import SandboxReservation, Use, quota_of
@@ -94,6 +95,7 @@ class CloudEnvironment(Environment):
         self._transport = transport
         self._reuse = reuse
         self._shared: tuple[SandboxReservation, Mapping[str, Any]] | None = None
+        end_by_sigterm(alive)
 
     def share(self, reservation: SandboxReservation, options: Mapping[str, Any]) -> None:
         """Have sessions use the sandboxes of one tree of runs. See Environment.share."""

@@ -432,10 +432,15 @@ class CloudLease(Lease):
 _leases: weakref.WeakSet[CloudLease] = weakref.WeakSet()
 
 
+def alive() -> list[CloudLease]:
+    """Every lease of this process that is not closed."""
+    return list(_leases)
+
+
 @atexit.register
 def close_all() -> None:
     """Close every lease of this process: at its exit, and before the exit handler of an SDK that leases need."""
-    for lease in list(_leases):
+    for lease in alive():
         lease.close()
 
 

@@ -50,6 +50,8 @@ OPEN_FILES: Final = 256
 #: First user id, and how many, where ids are mapped: such a range often ends at 16 bits.
 _MAPPED_FIRST, _MAPPED = 20_000, 40_000
 _REMOVE_SECONDS = 20.0
+#: How long an engine that does not listen may take to be there again.
+_AWAY_SECONDS = 3.0
 
 
 def command(*arguments: str) -> list[str]:
@@ -199,10 +201,12 @@ def state(client: Any, container: str) -> Mapping[str, Any] | None:
 
 
 def remove(client: Any, container: str) -> bool:
-    """Kill and remove it; returns whether it is gone. Retries for 20 seconds: the engine may be restarting."""
+    """Kill and remove it; returns whether it is gone. Retries for 20 seconds, for 3 while no engine listens."""
     import docker
+    import requests
 
     deadline = time.monotonic() + _REMOVE_SECONDS
+    listened = time.monotonic()
     while True:
         try:
             client.api.remove_container(container, force=True, v=True)
@@ -210,10 +214,13 @@ def remove(client: Any, container: str) -> bool:
         except docker.errors.NotFound:
             return True
         except Exception as error:  # noqa: BLE001 - as above
+            now = time.monotonic()
+            if not isinstance(error, requests.exceptions.ConnectionError):
+                listened = now
             if "already in progress" in str(error):
                 with contextlib.suppress(Exception):
                     client.api.wait(container, timeout=5, condition="removed")
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or now - listened > _AWAY_SECONDS:
             return False
         time.sleep(0.1)
 
