@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rlm_secure.errors import CallRefused, CellRefused, EnforcementError, PromptTooLarge, Refused
 from rlm_secure.guarantees import EnforcementReport, Wall
+from rlm_secure.registry import environment_names
 
 if TYPE_CHECKING:
     from rlm_secure.policy.model import Policy
@@ -75,12 +76,12 @@ class Gate:
     def environment(self, name: str) -> Decision:
         """Whether sessions may run in the environment `name`."""
         allowed = self.policy.isolation.environments
-        return _unless(
-            "environment",
-            name not in allowed,
-            f"the policy {self.policy.name} does not allow the environment {shown(name)}; use "
-            f"{_either(allowed)}, or add it to isolation.environments",
-        )
+        if name in allowed:
+            return Decision(True, "environment")
+        said = f"the policy {self.policy.name} does not allow the environment {shown(name)}; use {_either(allowed)}"
+        # A policy may name only what is installed.
+        install = "" if name in environment_names() else "install the distribution that offers it, and "
+        return Decision(False, "environment", f"{said}, or {install}add it to isolation.environments")
 
     def walls(self, missing: Sequence[str], evidence: str, advice: str) -> Decision:
         """Whether a session may start: only if no required wall is `missing`."""
@@ -153,6 +154,12 @@ class Gate:
         limit = self.policy.lm.batch
         said = f"a batch of {size:,} prompts is more than lm.batch = {limit:,}; send smaller ones"
         return _unless("lm-batch", size > limit, said)
+
+    @staticmethod
+    def runs(count: int, calls: int) -> Decision:
+        """Whether a batch of `count` runs may begin, for which there are `calls` model calls."""
+        said = f"a batch of {count:,} prompts takes at least as many calls of models, and there are {calls:,} (lm.calls)"
+        return _unless("lm-calls", count > calls, f"{said}; allow more, or send fewer prompts")
 
     def prompts(self, prompts: Sequence[object]) -> Decision:
         """Whether the prompts are text, and each is short enough."""

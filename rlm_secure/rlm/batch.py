@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol
 
 from rlm_secure.errors import ResultTooLarge
 from rlm_secure.events import tell
+from rlm_secure.policy.gate import Gate
 from rlm_secure.rlm.budget import Records
 from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.rlm.tree import Tree
@@ -53,13 +54,14 @@ def run(
     `root_prompts` is one question for all, or one for each. `concurrency` completions run at a time; all share
     the ledger of `tree`. Answers may take `limits.kept_bytes` in total: one beyond that is a ResultTooLarge in its
     Item. `on_progress(done, of)` is called after each. Raises ValueError when the lengths differ, or when
-    `concurrency` is below 1.
+    `concurrency` is below 1, and Refused for more prompts than there may be calls of models.
     """
     if concurrency < 1:
         raise ValueError(f"concurrency is {concurrency}; it must be at least 1")
     questions = [root_prompts] * len(prompts) if root_prompts is None or isinstance(root_prompts, str) else root_prompts
     if len(questions) != len(prompts):
         raise ValueError(f"there are {len(prompts)} prompts and {len(questions)} root_prompts; give one for each")
+    Gate.runs(len(prompts), tree.ledger.allowance.calls - tree.ledger.spent.calls).require()
     done = 0
     lock = threading.Lock()
     answers = Records(tree.records.limit)

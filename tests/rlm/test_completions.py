@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from rlm_secure import events as kinds
 from rlm_secure.environments.local.session import LocalSession
-from rlm_secure.errors import AnswerInvalidError, BudgetExceededError, ErrorThresholdExceededError
+from rlm_secure.errors import AnswerInvalidError, BudgetExceededError, ErrorThresholdExceededError, Refused
 from rlm_secure.logger import RLMLogger, read_trajectory
 from rlm_secure.rlm.batch import Item
 from rlm_secure.rlm.rlm import RLM
@@ -522,9 +522,16 @@ def test_a_batch_runs_as_many_at_once_as_it_is_told() -> None:
     assert [item.response for item in rlm.batch(["a"] * 6, concurrency=3)] == ["x"] * 6
 
 
+def test_a_batch_that_cannot_be_done_is_refused_before_its_first_call() -> None:
+    rlm = scripted(lambda m: pytest.fail("it was asked"), policy=limited(calls=5))
+    with pytest.raises(Refused, match=r"a batch of 6 prompts takes at least as many calls .*there are 5 \(lm.calls\)"):
+        rlm.batch(["p"] * 6)
+
+
 def test_a_batch_has_one_allowance() -> None:
-    items = scripted(lambda m: "FINAL(x)", policy=limited(calls=5)).batch(["p"] * 12, concurrency=4)
-    assert sum(item.error is None for item in items) == 5
+    turns = scripted(lambda m: "FINAL(x)" if len(m) > 3 else cell("x = 1"), policy=limited(calls=9))
+    items = turns.batch(["p"] * 9, concurrency=4)
+    assert 0 < sum(item.error is None for item in items) <= 4
     assert {type(item.error).__name__ for item in items if item.error} == {"CallLimitExceededError"}
     assert all(isinstance(item.error, BudgetExceededError) for item in items if item.error)
 
