@@ -85,6 +85,16 @@ def flatten(payload: Any, gate: Gate) -> Flat:
     return flat
 
 
+def size_of(payload: Any) -> int:
+    """How many bytes `payload` takes as a context; 0 for what is none, which `flatten` refuses."""
+    if isinstance(payload, str):
+        return _characters(payload)[1].nbytes
+    try:
+        return len(json.dumps(payload, ensure_ascii=True))
+    except (TypeError, ValueError, RecursionError):
+        return 0
+
+
 def share(payload: Any, gate: Gate) -> SharedContext:
     """`payload` in a sealed memfd. Raises as `flatten`."""
     flat = flatten(payload, gate)

@@ -235,6 +235,9 @@ class Environment(ABC):
     def share(self, reservation: SandboxReservation, options: Mapping[str, Any]) -> None:  # noqa: B027 - most keep nothing
         """Let sessions reuse the sandboxes that runs of `reservation`'s tree opened with equal `options`."""
 
+    def expect(self, context: Any) -> None:  # noqa: B027 - most need no memory in advance
+        """Be told the first context of the session that is opened next, which may take memory for it."""
+
     def sweep(self) -> int:
         """End the sandboxes of ended processes of this machine. Returns how many; local sessions leave nothing."""
         return 0

@@ -111,6 +111,7 @@ class REPL(Owned):
         self._environment = environment
         self._walls: EnforcementReport | None = None  # the last report that was checked
         began = time.monotonic()
+        environment.expect(context_payload)
         self._session = environment.open(self.policy, tools=dict.fromkeys(functions, ""))
         self._session.with_values = with_values
         try:

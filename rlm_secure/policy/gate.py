@@ -158,7 +158,7 @@ class Gate:
     @staticmethod
     def runs(count: int, calls: int) -> Decision:
         """Whether a batch of `count` runs may begin, for which there are `calls` model calls."""
-        said = f"a batch of {count:,} prompts takes at least as many calls of models, and there are {calls:,} (lm.calls)"
+        said = f"a batch of {count:,} prompts takes at least as many calls of models, and lm.calls leaves {calls:,}"
         return _unless("lm-calls", count > calls, f"{said}; allow more, or send fewer prompts")
 
     def prompts(self, prompts: Sequence[object]) -> Decision:

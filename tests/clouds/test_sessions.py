@@ -136,6 +136,24 @@ def test_a_context_that_does_not_fit_is_refused_by_name(cloud: Cloud) -> None:
         session.load_context("context", "x" * (80 << 20))
 
 
+@pytest.mark.parametrize("cloud", ["modal"], indirect=True)  # its sandboxes are of the size that is asked for
+def test_a_sandbox_has_room_for_the_context_that_it_is_made_for(cloud: Cloud) -> None:
+    policy = limits(memory_bytes=700 << 20)
+    with cloud.sandbox(policy=policy, context="x" * (80 << 20)) as sandbox:
+        assert sandbox.run("print(len(context))").check().stdout == f"{80 << 20}\n"
+        assert sandbox.report.details["memory_mib"] == 2048
+    with cloud.sandbox(policy=policy) as sandbox:
+        assert sandbox.report.details["memory_mib"] == 1024
+
+
+@pytest.mark.parametrize("cloud", ["e2b"], indirect=True)  # a template has its own size
+def test_a_context_that_cannot_fit_is_refused_before_anything_is_sent(cloud: Cloud) -> None:
+    cloud.emulator.memory_mb = 1024
+    with pytest.raises(EnvironmentUnavailable, match="a context, with which there are 83886080 bytes .* does not fit"):
+        cloud.sandbox(policy=limits(memory_bytes=700 << 20), context="x" * (80 << 20))
+    assert cloud.emulator.recorded(cloud.wire.upload) == [] and cloud.emulator.live == []
+
+
 def test_a_sandbox_that_is_too_small_is_refused_and_ended(cloud: Cloud) -> None:
     # Modal's are of the size that is asked for.
     options = {"memory_mib": 1024} if cloud.name == "modal" else {}

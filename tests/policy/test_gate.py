@@ -31,8 +31,8 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("environment", "modal", "environment",
      "the policy tight does not allow the environment 'modal'; use local or docker, or add it to isolation.environments"),
     ("environment", "modall", "environment",
-     "the policy tight does not allow the environment 'modall'; use local or docker, or install the distribution that "
-     "offers it, and add it to isolation.environments"),
+     ("the policy tight does not allow the environment 'modall'; use local or docker, or install the distribution that "
+      "offers it, and add it to isolation.environments")),
     ("model", "gpt-5-mni", "lm-models",
      "the model 'gpt-5-mni' is not one that cells may use; use 'gpt-5-mini', or have it added to lm.models"),
     ("model", "o9", "lm-models",

@@ -524,7 +524,7 @@ def test_a_batch_runs_as_many_at_once_as_it_is_told() -> None:
 
 def test_a_batch_that_cannot_be_done_is_refused_before_its_first_call() -> None:
     rlm = scripted(lambda m: pytest.fail("it was asked"), policy=limited(calls=5))
-    with pytest.raises(Refused, match=r"a batch of 6 prompts takes at least as many calls .*there are 5 \(lm.calls\)"):
+    with pytest.raises(Refused, match="a batch of 6 prompts takes at least as many calls .*lm.calls leaves 5;"):
         rlm.batch(["p"] * 6)
 
 

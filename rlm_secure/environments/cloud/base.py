@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ from rlm_secure.environments.cloud.provider import (
 )
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream
 from rlm_secure.environments.cloud.termination import end_by_sigterm
+from rlm_secure.environments.context import size_of
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.owner import is_orphan
 from rlm_secure.environments.quota import SandboxReservation, Use, quota_of
@@ -43,7 +45,7 @@ from rlm_secure.environments.remote.session import UnfitImage
 from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable, ProtocolViolation, RLMSecureError
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy.gate import Gate
-from rlm_secure.policy.model import Policy
+from rlm_secure.policy.model import GIB, Policy
 
 __all__ = [
     "ATTEMPT",
@@ -95,11 +97,20 @@ class CloudEnvironment(Environment):
         self._transport = transport
         self._reuse = reuse
         self._shared: tuple[SandboxReservation, Mapping[str, Any]] | None = None
+        self._context_bytes = 0
         end_by_sigterm(alive)
 
     def share(self, reservation: SandboxReservation, options: Mapping[str, Any]) -> None:
         """Have sessions use the sandboxes of one tree of runs. See Environment.share."""
         self._shared = reservation, options
+
+    def expect(self, context: Any) -> None:
+        """Ask for a sandbox that has memory for `context`. See Environment.expect."""
+        self._context_bytes = 0 if context is None else size_of(context)
+
+    def memory_bytes(self, policy: Policy | None) -> int:
+        """The least memory of a sandbox for the session that is opened next, in bytes."""
+        return memory_bytes(policy) + self._context_bytes
 
     @abstractmethod
     def provider(self, policy: Policy | None) -> Provider:
@@ -144,6 +155,8 @@ class CloudEnvironment(Environment):
         quota = quota_of(self.name, provider.account)
         if self._shared is not None:
             reservation, options = self._shared
+            # A sandbox that was made for smaller contexts has no memory for this one.
+            options = {**options, "context_gib": math.ceil(self._context_bytes / GIB)}
             use, below = Use(reservation.shared, options, policy), reservation.below
         while True:
             kept: CloudLease | None = quota.take(
@@ -166,6 +179,7 @@ class CloudEnvironment(Environment):
                     self._create_seconds,
                     self._transport,
                     use if self._reuse else None,
+                    context_bytes=self._context_bytes,
                 )
             except RateLimited as limited:
                 _log.info("%s gave no sandbox: %s", self.name, limited)

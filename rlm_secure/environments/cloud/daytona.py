@@ -28,7 +28,6 @@ from rlm_secure.environments.cloud.base import (
     SandboxPlan,
     credential,
     is_pinned,
-    memory_bytes,
     need,
     no_proxy_for_loopback,
     retry_after,
@@ -92,7 +91,7 @@ class DaytonaEnvironment(CloudEnvironment):
         no_proxy_for_loopback(self._url)
         cpus, memory, disk = self._size
         if memory is None:
-            memory = math.ceil(memory_bytes(policy) / GIB)
+            memory = math.ceil(self.memory_bytes(policy) / GIB)
         connection = {"api_key": key, "api_url": self._url, "target": self._target}
         snapshot, image = self._source
         source = {"snapshot": snapshot or image_name(DEFAULT_SNAPSHOT, packages=needed(policy))}

@@ -82,7 +82,8 @@ class RateLimited(EnvironmentUnavailable):
 class CloudLease(Lease):
     """One sandbox with a supervisor in it, which releases its slot of `quota` when it ends.
 
-    `use` says which later sessions may reuse it; None: no other session. Raises EnvironmentUnavailable when it cannot
+    `use` says which later sessions may reuse it; None: no other session. It has memory for `context_bytes` of contexts
+    at least. Raises EnvironmentUnavailable when it cannot
     be created, RateLimited when it may be later.
     """
 
@@ -95,7 +96,10 @@ class CloudLease(Lease):
         create_seconds: float,
         transport: str = "exec",
         use: Use | None = None,
+        *,
+        context_bytes: int = 0,
     ) -> None:
+        self._context_bytes = context_bytes
         self.environment = provider.name
         self._provider = provider
         self._policy = policy
@@ -181,7 +185,8 @@ class CloudLease(Lease):
     def _plan(self) -> SandboxPlan:
         attempt = secrets.token_hex(8)
         labels = {LABEL: "1", OWNER: owner(), ATTEMPT: attempt}
-        return SandboxPlan(f"rlm-secure-{attempt}", labels, memory_bytes(self._policy), self._ttl_seconds)
+        memory = memory_bytes(self._policy) + self._context_bytes
+        return SandboxPlan(f"rlm-secure-{attempt}", labels, memory, self._ttl_seconds)
 
     def _check_memory(self, made: Made) -> None:
         if made.memory_bytes is None:
@@ -193,6 +198,7 @@ class CloudLease(Lease):
                 f"a sandbox of {made.memory_bytes // MIB} MiB is too small for limits.memory_bytes = {worker} and "
                 f"{(least - worker) // MIB} MiB beside it; use a larger one"
             )
+        self.make_room(self._context_bytes)
 
     def _persistent(self, step: Callable[[], Awaitable[T]], deadline: float) -> T:
         """Run a step that is safe to repeat; retry while its errors are temporary."""

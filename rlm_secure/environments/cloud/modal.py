@@ -32,7 +32,6 @@ from rlm_secure.environments.cloud.base import (
     Provider,
     SandboxPlan,
     credential,
-    memory_bytes,
     need,
     no_proxy_for_loopback,
 )
@@ -119,7 +118,7 @@ class ModalEnvironment(CloudEnvironment):
         _check_settings(self._place[1])
         cpus, memory = self._size
         if memory is None:
-            memory = 1024 * math.ceil(memory_bytes(policy) / GIB)  # rounding up leaves room for contexts
+            memory = 1024 * math.ceil(self.memory_bytes(policy) / GIB)  # rounding up leaves room for contexts
         size = {"cpu": (cpus, cpus), "memory": (memory, memory)}
         image = self._image or image_name(DEFAULT_IMAGE, packages=needed(policy))
         return ModalProvider(self._url, token, self._place, image, size, ingress=self._transport == "ingress")

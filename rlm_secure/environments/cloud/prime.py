@@ -34,7 +34,6 @@ from rlm_secure.environments.cloud.base import (
     SandboxPlan,
     credential,
     is_pinned,
-    memory_bytes,
     need,
     no_proxy_for_loopback,
 )
@@ -107,7 +106,7 @@ class PrimeEnvironment(CloudEnvironment):
         no_proxy_for_loopback(self._url)
         cpus, memory, disk = self._size
         if memory is None:
-            memory = math.ceil(memory_bytes(policy) / GIB)
+            memory = math.ceil(self.memory_bytes(policy) / GIB)
         size = {"cpu_cores": cpus, "memory_gb": memory, "disk_size_gb": disk, "gpu_count": 0}
         image = self._image or image_name(DEFAULT_IMAGE, packages=needed(policy))
         return PrimeProvider(key, self._url, self._team, image, self._user, size)
