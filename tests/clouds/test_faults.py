@@ -312,6 +312,13 @@ def test_a_log_that_is_replayed_is_heard_once(cloud: Cloud) -> None:
     assert len(calls) == 8
 
 
+def test_messages_that_a_daemon_of_daytona_fills_with_nul_are_read() -> None:
+    with provided("daytona") as cloud:
+        cloud.emulator.padded = True
+        with cloud.session() as session:
+            assert session.execute("print('x' * 10_000)", lambda call: None).stdout == "x" * 10_000 + "\n"
+
+
 def test_a_sandbox_that_vanishes_during_a_cell_costs_that_cell_alone(cloud: Cloud) -> None:
     calls: list[object] = []
 

@@ -331,13 +331,17 @@ class Sandbox:
         return path if path.is_relative_to(self.home) else None
 
     def start(self, arguments: list[str], *, stdin: bool, env: dict[str, str] | None = None, cwd: str = "") -> Program:
-        if self.user is not None:
-            for path in (self.home, *self.home.rglob("*")):
-                os.lchown(path, self.user, self.user)
+        self.own()
         with self.network.entered():
             program = Program(self, arguments, stdin=stdin, env=env or {}, cwd=cwd)
         self.programs[program.pid] = program
         return program
+
+    def own(self) -> None:
+        """Everything in it belongs to its user."""
+        if self.user is not None:
+            for path in (self.home, *self.home.rglob("*")):
+                os.lchown(path, self.user, self.user)
 
     def kill(self) -> None:
         self.dead = True

@@ -1,17 +1,72 @@
-"""Daytona: the REST control plane, and the toolbox (files, sessions, logs over a web socket), on one port."""
+"""Daytona: the REST control plane, and the toolbox (files, sessions, logs over a web socket), on one port.
+
+A session is a shell. Its commands run as the public source of Daytona's daemon has it (apps/daemon/pkg/session): output
+goes through FIFOs to two loops of the shell that mark each line and append it to a log file; who follows the log gets
+what is new every 20 ms, 1 KiB at a time.
+"""
 
 from __future__ import annotations
 
 import json
-import queue
-import shlex
+import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from tests.emulators.base import Emulator, Program, Request, Response, Sandbox, answer, forward
+from rlm_secure.removal import remove
+from tests.emulators.base import Emulator, Request, Response, Sandbox, answer, forward
 
-_MARKS = {"stdout": b"\x01\x01\x01", "stderr": b"\x02\x02\x02"}
+_LOOK_SECONDS = 0.02
+_MESSAGE_BYTES = 1024
+_COMMAND = """\
+{{
+    place={place}
+    mkfifo "$place/in" "$place/out" "$place/err" || exit 1
+    (while IFS= read -r line || [ -n "$line" ]; do printf '\\001\\001\\001%s\\n' "$line"; done <"$place/out") >>"$place/log" &
+    first=$!
+    (while IFS= read -r line || [ -n "$line" ]; do printf '\\002\\002\\002%s\\n' "$line"; done <"$place/err") >>"$place/log" &
+    second=$!
+    (while :; do sleep 3600; done >"$place/in") &
+    holder=$!
+    {{ . "$place/command"; }} <"$place/in" >"$place/out" 2>"$place/err"
+    status=$?
+    kill "$holder" 2>/dev/null
+    wait "$first" "$second"
+    echo "$status" >"$place/status"
+    rm -f "$place/in" "$place/out" "$place/err"
+}}
+"""
+
+
+class _Command:
+    """One command of a session, and its files."""
+
+    def __init__(self, place: Path, command: str) -> None:
+        self.place = place
+        place.mkdir(parents=True)
+        (place / "log").touch()
+        (place / "command").write_text(command)
+
+    @property
+    def script(self) -> bytes:
+        """What is written to the shell's input."""
+        return _COMMAND.format(place=self.place).encode()
+
+    @property
+    def ended(self) -> bool:
+        return (self.place / "status").exists()
+
+    def write(self, data: str) -> None:
+        """Raises OSError where nobody reads."""
+        entry = os.open(self.place / "in", os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            os.set_blocking(entry, True)
+            rest = memoryview((data if data.endswith("\n") else data + "\n").encode())
+            while rest:
+                rest = rest[os.write(entry, rest) :]
+        finally:
+            os.close(entry)
 
 
 class DaytonaEmulator(Emulator):
@@ -23,6 +78,8 @@ class DaytonaEmulator(Emulator):
     overrides: dict[str, Any] = {}
     creating_seconds = 0.1
     snapshot_state = "active"
+    #: As the first daemons had it: a message that is shorter than 1 KiB is filled with NUL.
+    padded = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,7 +191,7 @@ class DaytonaEmulator(Emulator):
     # -- the toolbox ------------------------------------------------------------------------------
 
     def _toolbox(self, box: Sandbox, request: Request, parts: list[str]) -> Response:
-        sessions: dict[str, dict[str, Program]] = box.sessions  # type: ignore[attr-defined]
+        sessions: dict[str, Any] = box.sessions  # type: ignore[attr-defined]
         match [request.method, *parts]:
             case ["GET", "work-dir" | "user-home-dir"]:
                 return answer({"dir": str(box.home)})
@@ -143,23 +200,31 @@ class DaytonaEmulator(Emulator):
             case ["POST", "process", "session"]:
                 if request.json["sessionId"] in sessions:
                     return self.error(409, "the session exists")
-                sessions[request.json["sessionId"]] = {}
+                sessions[request.json["sessionId"]] = (box.start(["/bin/sh"], stdin=True), {})
                 return Response(201)
             case ["DELETE", "process", "session", name] if name in sessions:
-                for program in sessions.pop(name).values():
-                    program.end()
+                shell, commands = sessions.pop(name)
+                shell.end()
+                for command in commands.values():
+                    remove(command.place)
                 return Response(204)
             case ["POST", "process", "session", name, "exec"] if name in sessions:
-                # A session's shell stays: the command runs in it, with a pipe as its input.
-                program = box.start(["/bin/sh", "-c", f"eval {shlex.quote(request.json['command'])}"], stdin=True)
-                program.keep = True  # a log is replayed from its begin to who follows it
-                sessions[name][f"c{program.pid}"] = program
-                return answer({"cmdId": f"c{program.pid}"}, 202)
-            case ["GET", "process", "session", name, "command", command, "logs"] if command in sessions.get(name, {}):
-                return Response(socket=True, stream=self._log(sessions[name][command].listen()))
-            case ["POST", "process", "session", name, "command", command, "input"] if command in sessions.get(name, {}):
-                if not sessions[name][command].write(request.json["data"].encode()):
-                    return self.error(410, "the command has completed")
+                shell, commands = sessions[name]
+                number = f"c{len(commands)}"
+                commands[number] = _Command(box.home / ".daytona" / name / number, request.json["command"])
+                box.own()
+                shell.write(commands[number].script)
+                return answer({"cmdId": number}, 202)
+            case ["GET", "process", "session", name, "command", number, "logs"] if number in _commands(sessions, name):
+                return Response(socket=True, stream=self._log(sessions[name][0], sessions[name][1][number]))
+            case ["POST", "process", "session", name, "command", number, "input"] if number in _commands(sessions, name):
+                command = sessions[name][1][number]
+                try:
+                    command.write(request.json["data"])
+                except OSError as error:
+                    if command.ended:
+                        return self.error(410, "the command has completed")
+                    return self.error(500, f"failed to open input pipe: {error.strerror}")
                 return Response(204)
         return self.error(404, f"{request.path} was not found")
 
@@ -172,12 +237,18 @@ class DaytonaEmulator(Emulator):
         path.write_bytes(fields["files[0].file"])
         return answer({})
 
-    def _log(self, output: queue.Queue[tuple[str, bytes]]) -> Iterator[bytes]:
-        while not self.closing.is_set():
-            try:
-                kind, data = output.get(timeout=0.1)
-            except queue.Empty:
-                continue
-            if kind == "end":
-                return
-            yield _MARKS[kind] + data
+    def _log(self, shell: Any, command: _Command) -> Iterator[bytes]:
+        with (command.place / "log").open("rb") as log:
+            while not self.closing.is_set():
+                over = command.ended or shell.exit.is_set()
+                if data := log.read(_MESSAGE_BYTES):
+                    yield data.ljust(_MESSAGE_BYTES, b"\0") if self.padded else data
+                elif over:
+                    return
+                else:
+                    self.closing.wait(_LOOK_SECONDS)
+
+
+def _commands(sessions: dict[str, Any], name: str) -> dict[str, _Command]:
+    found: dict[str, _Command] = sessions[name][1] if name in sessions else {}
+    return found

@@ -273,7 +273,8 @@ class _Command:
             self._stream.finish()
 
     async def _output(self, text: str) -> None:
-        await self._stream.feed(text.encode("utf-8", "replace"))
+        # Early daemons fill their messages with NUL, which no line of ours has.
+        await self._stream.feed(text.replace("\0", "").encode("utf-8", "replace"))
 
     def _error(self, text: str) -> None:
         self._stream.complain(text.encode("utf-8", "replace"))
