@@ -18,8 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rlm_secure.environments.cloud.provider import UNRENEWED_SECONDS
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CellTimeout, RLMSecureError
+from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.testing import arena, corpus, judge, verdict
 from rlm_secure.testing.arena.paths import Share
@@ -37,14 +39,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.live", description=__doc__)
     parser.add_argument("provider", choices=PROVIDERS)
     parser.add_argument("--options", default="{}", help="options of the environment, as JSON")
+    parser.add_argument("--slow", action="store_true", help="also wait for the end of a sandbox that nobody renews")
     parser.add_argument("--yes", action="store_true", help="do not ask: it starts sandboxes on your account")
     given = parser.parse_args(arguments)
     if not arena.outside():  # the second run, started by _in_arena below
-        print(json.dumps(run(given.provider, json.loads(given.options))))
+        print(json.dumps(run(given.provider, json.loads(given.options), slow=given.slow)))
         return 0
     if not given.yes and input(f"Start sandboxes on your {given.provider} account? [y/N] ").strip().lower() != "y":
         return 2
-    report = _in_arena(given.provider, given.options)
+    report = _in_arena(given.provider, given.options, *(["--slow"] if given.slow else []))
     path = Path(f"live-{given.provider}-{report['started'][:10]}.json")
     path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     for name, step in report["steps"].items():
@@ -53,19 +56,22 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if all(step["ok"] for step in report["steps"].values()) else 1
 
 
-def _in_arena(provider: str, options: str) -> dict[str, Any]:
+def _in_arena(provider: str, options: str, *more: str) -> dict[str, Any]:
     """As `run`, but in an arena, with the host's network and the provider's environment variables."""
     variables = tuple(name for name in os.environ if name.startswith(f"{provider.upper()}_"))
     given = arena.Arena((Share(str(Path.cwd())),), network=True, variables=variables)
-    command = [sys.executable, "-m", "benchmarks.live", provider, "--options", options]
+    command = [sys.executable, "-m", "benchmarks.live", provider, "--options", options, *more]
     with given.start(command, stdout=subprocess.PIPE) as running:
         assert running.process.stdout is not None
         report: dict[str, Any] = json.loads(running.process.stdout.read() or b"{}")
     return report
 
 
-def run(provider: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Run all steps and return the report as a JSON value. A failed step is not ok; the steps after it still run."""
+def run(provider: str, options: dict[str, Any], *, slow: bool = False) -> dict[str, Any]:
+    """Run all steps and return the report as a JSON value. A failed step is not ok; the steps after it still run.
+
+    The pages in sandboxes/ name the steps: what each answers, and what follows if the answer is no.
+    """
     policy = load_policy("strict")
     environment: Any = create_environment(provider, **options)
     report: dict[str, Any] = {
@@ -94,15 +100,25 @@ def run(provider: str, options: dict[str, Any]) -> dict[str, Any]:
     (session,) = opened
     report["enforcement"] = session.report.to_dict()
     try:
+        step("its network is blocked", lambda: _blocked(session))
         step("a round trip", lambda: _round_trip(session))
         step("a context of 20 MB", lambda: _context(session))
+        step("a sandbox that is lost costs one cell", lambda: _lost(session))
         step("a cell that does not end is stopped, and the session goes on", lambda: _timeout(session))
     finally:
         step("it ends", lambda: session.close() or "and its sandbox with it")
     for layer in (corpus.Layer.LANGUAGE, corpus.Layer.KERNEL):
         step(f"{_ATTACKS} attacks on the {layer.value} layer", lambda layer=layer: _attacks(environment, layer))  # type: ignore[misc]
+    if slow:
+        step("a sandbox that nobody renews ends", lambda: _unrenewed(environment, policy))
     step("nothing is left to sweep", lambda: _swept(environment))
     return report
+
+
+def _blocked(session: Any) -> str:
+    found = session.report[Wall.PROVIDER_NETWORK_BLOCK]
+    assert found.level is Level.VENDOR, f"{found.level.value}: {found.evidence}"
+    return str(found.evidence)
 
 
 def _round_trip(session: Any) -> str:
@@ -130,6 +146,33 @@ def _timeout(session: Any) -> str:
     assert isinstance(result.error, CellTimeout), result.error
     assert session.execute("print(kept)", _no_calls).stdout == "1\n"
     return f"after {result.seconds:.1f} s"
+
+
+def _lost(session: Any) -> str:
+    session.execute("kept = 2", _no_calls)
+    lost = session.report.details["sandbox"]
+    session._lease._destroy(lost)
+    began = time.monotonic()
+    assert session.execute("kept = 3", _no_calls).resumed
+    assert session.execute("print(kept)", _no_calls).stdout == "2\n"
+    return f"{time.monotonic() - began:.1f} s until it went on in another one"
+
+
+def _unrenewed(environment: Any, policy: Policy) -> str:
+    session = environment.open(policy)
+    lease = session._lease
+    lease._provider.renew_every = None  # the loop that renews it ends with its next round
+    lease._gone.set()
+    began = time.monotonic()
+    try:
+        while time.monotonic() - began < 3 * UNRENEWED_SECONDS:
+            time.sleep(5)
+            if not lease._loop.call(lease._provider.running(), 30):
+                return f"after {time.monotonic() - began:.0f} s"
+        raise AssertionError(f"it still runs after {3 * UNRENEWED_SECONDS} s")
+    finally:
+        lease._gone.clear()
+        session.close()
 
 
 def _attacks(environment: Any, layer: corpus.Layer) -> str:

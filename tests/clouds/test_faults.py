@@ -195,7 +195,7 @@ def test_a_stream_that_outlives_its_sandbox_holds_nobody_up() -> None:
         cloud.emulator.vanish(cloud.emulator.live[0].name)
 
 
-@pytest.mark.parametrize("url", ["https://[::1", "https://host:port", "http://example.org", "https://a:b@host", None])
+@pytest.mark.parametrize("url", ["https://[::1", "https://host:port", "https://host/path", "http://example.org", "https://a:b@host", None])
 def test_an_ingress_that_is_none_is_typed(url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     async def ingress(self: E2BProvider, port: int) -> tuple[str | None, dict[str, str]]:
         return url, {"E2b-Traffic-Access-Token": "token"}

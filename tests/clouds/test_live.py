@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from benchmarks import live
+from rlm_secure.resources import sandboxes_dir
 from tests.clouds.conftest import Cloud
 from tests.clouds.test_lifecycle import VARIABLES
 
@@ -19,7 +22,10 @@ def test_a_live_run_reports_every_step(cloud: Cloud, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(live, "_ATTACKS", 1)
     report = live.run(cloud.name, cloud.options)
     assert {name: step for name, step in report["steps"].items() if not step["ok"]} == {}
-    assert len(report["steps"]) == 8
+    assert len(report["steps"]) == 10
+    page = (sandboxes_dir() / cloud.name / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\| `([^`]+)` \|", page))
+    assert named and named <= {*report["steps"], "a sandbox that nobody renews ends"}
     assert report["enforcement"]["environment"] == cloud.name
 
 
