@@ -152,7 +152,7 @@ class SandboxQuota(Generic[K]):
                     parting = None
                     if limit < most:
                         waits = patient and use is not None and below == use.shared.levels and self._taken > 0
-                        since = min(began, self._refused_since) if patient and not self._taken else began
+                        since = max(began, self._refused_since) if patient else began
                         over = not waits and now - since >= max(seconds, create_seconds)
                         said = f"{self._name} gave no sandbox: {self._said}; {self._taken} live already"
                     else:
