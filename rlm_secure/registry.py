@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 #: For type checkers, which cannot read the table; a test checks that both agree.
-EnvironmentType: TypeAlias = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
+EnvironmentType: TypeAlias = Literal["local", "docker", "modal", "daytona", "prime", "e2b", "kubernetes"]
 
 LOCAL_WALLS: Final = (
     Wall.LANGUAGE, Wall.SEPARATE_PROCESS, Wall.EMPTY_ENVIRONMENT, Wall.NO_INHERITED_FDS,
@@ -45,6 +45,8 @@ REMOTE_WALLS: Final = (
 )  # fmt: skip
 #: In a container, the engine can start a process as a second user.
 DOCKER_WALLS: Final = (*REMOTE_WALLS, Wall.SEPARATE_UID, Wall.CONTAINER)
+#: In a pod everything has one user: no cluster should let one start as root.
+POD_WALLS: Final = (*REMOTE_WALLS, Wall.CONTAINER)
 
 
 class RunsIn(StrEnum):
@@ -85,6 +87,12 @@ ENVIRONMENTS: Final[Mapping[str, EnvironmentSpec]] = MappingProxyType(
         "daytona": EnvironmentSpec(f"{_CLOUD}.daytona:DaytonaEnvironment", RunsIn.CLOUD, REMOTE_WALLS),
         "prime": EnvironmentSpec(f"{_CLOUD}.prime:PrimeEnvironment", RunsIn.CLOUD, REMOTE_WALLS),
         "e2b": EnvironmentSpec(f"{_CLOUD}.e2b:E2BEnvironment", RunsIn.CLOUD, REMOTE_WALLS),
+        "kubernetes": EnvironmentSpec(
+            f"{_CLOUD}.kubernetes:KubernetesEnvironment",
+            RunsIn.CLOUD,
+            POD_WALLS,
+            reach="--share-network, and --share with the kubeconfig",
+        ),
     }
 )
 

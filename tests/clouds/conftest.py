@@ -18,6 +18,7 @@ from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.sandbox import Sandbox
 from tests.emulators.base import until
+from tests.emulators.kubernetes import IMAGE
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,22 @@ WIRES = {
         info=r"GET /api/v1/sandbox/[^/]+$",
         before=3,  # whether it can be reached, the directory, whether it can be reached again
     ),
+    "kubernetes": Wire(
+        ("tests.emulators.kubernetes", "KubernetesEmulator"),
+        create=r"POST .*/pods$",
+        upload=r"GET .*/exec/upload$",
+        run=r"GET .*/exec/run$",
+        stream=r"GET .*/exec/run$",
+        write=r"SEND .*/exec/run$",
+        destroy=r"DELETE .*/pods/",
+        info=r"GET .*/pods/[^/]+$",
+        key="kubeconfig",
+    ),
 }
 
 
-#: Prime publishes a port to everybody, or to nobody.
-WITH_INGRESS = sorted(set(WIRES) - {"prime"})
+#: Prime publishes a port to everybody, or to nobody; a pod has no network at all.
+WITH_INGRESS = sorted(set(WIRES) - {"kubernetes", "prime"})
 
 
 class Cloud:
@@ -108,7 +120,13 @@ class Cloud:
             return {"api_key": emulator.key, "api_url": emulator.url, "sandbox_url": emulator.url, **chosen}
         if self.name == "modal":
             return {"token_id": emulator.key, "token_secret": emulator.secret, "server_url": emulator.api, **chosen}
+        if self.name == "kubernetes":
+            return {"kubeconfig": emulator.kubeconfig, "image": IMAGE}
         return {"api_key": emulator.key, "api_url": emulator.api, **chosen}
+
+    def with_key(self, key: str) -> dict[str, str]:
+        """The option by which another key is given."""
+        return {self.wire.key: self.emulator.write_kubeconfig(key) if self.name == "kubernetes" else key}
 
     def policy(self, **changed: Any) -> Policy:
         """Strict, with other limits, as the transport needs it."""
