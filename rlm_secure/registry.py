@@ -61,13 +61,14 @@ class RunsIn(StrEnum):
 class EnvironmentSpec:
     """A built-in environment: `module:class`, where it runs, and the walls that a policy requires of it by default.
 
-    `reach` are the options that let an arena attack it.
+    `reach` are the options that let an arena attack it. `builds`: `rlm-secure sandbox build` makes its image.
     """
 
     target: str
     runs_in: RunsIn
     walls: tuple[Wall, ...]
     reach: str = "--share-network, and --share-variable with the name of the variable that holds its key"
+    builds: bool = True
 
 
 _CLOUD: Final = "rlm_secure.environments.cloud"
@@ -75,7 +76,7 @@ _CLOUD: Final = "rlm_secure.environments.cloud"
 ENVIRONMENTS: Final[Mapping[str, EnvironmentSpec]] = MappingProxyType(
     {
         "local": EnvironmentSpec(
-            "rlm_secure.environments.local:LocalEnvironment", RunsIn.PROCESS, LOCAL_WALLS, reach=""
+            "rlm_secure.environments.local:LocalEnvironment", RunsIn.PROCESS, LOCAL_WALLS, reach="", builds=False
         ),
         "docker": EnvironmentSpec(
             "rlm_secure.environments.docker:DockerEnvironment",
@@ -92,6 +93,7 @@ ENVIRONMENTS: Final[Mapping[str, EnvironmentSpec]] = MappingProxyType(
             RunsIn.CLOUD,
             POD_WALLS,
             reach="--share-network, and --share with the kubeconfig",
+            builds=False,
         ),
     }
 )

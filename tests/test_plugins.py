@@ -257,7 +257,7 @@ def test_an_environment_that_no_policy_names_has_the_walls_of_a_cloud() -> None:
 
 
 def test_a_policy_file_can_name_it_and_misspell_it(install: Install) -> None:
-    with pytest.raises(PolicyError, match=r'is "scratch"; use one of local, docker, modal, daytona, prime, e2b'):
+    with pytest.raises(PolicyError, match=r'is "scratch"; use one of local, docker, modal, daytona, prime, e2b, kubernetes'):
         load_policy(allowing("scratch"))
     install()
     assert load_policy(allowing("scratch")).isolation.environments == ("scratch",)

@@ -25,6 +25,8 @@ from rlm_secure.removal import remove
 from rlm_secure.resources import sandboxes_dir
 from tests.emulators.base import Emulator, Fault, Program, Request, Response, Sandbox, answer
 
+#: Where the engine listens, and what it has.
+ENGINE = "/run/docker.sock"
 BASE = "rlm-secure-test-base"
 #: What the API calls that image, and one that no registry has.
 IMAGE = "registry.example/rlm-secure/sandbox@sha256:" + "a" * 64
@@ -58,6 +60,7 @@ class KubernetesEmulator(Emulator):
     waiting: dict[str, str] | None = None
 
     def __init__(self) -> None:
+        subprocess.run([Path(__file__).parents[1] / "docker" / "base_image.sh", BASE], check=True)
         super().__init__()
         self.claims: dict[str, dict[str, Any]] = {}
         self.roles = "rbac.yaml"
@@ -323,13 +326,13 @@ class Pod(Sandbox):
             script.chmod(0o755)
             replaced = ["--volume", f"{script}:/usr/bin/python3:ro"]
         if pod["spec"]["containers"][0]["image"] == IMAGE:
-            self.container = docker("run", "--detach", "--network", emulator.network, *replaced, *options(pod))
+            self.container = docker("run", "--detach", "--network", emulator.network, *replaced, *options(pod, emulator.port))
 
     def start(self, arguments: list[str], **others: Any) -> Program:
         # The engine would make a working directory itself, which is then root's.
         inside = ["exec", "--workdir", self.request["spec"]["containers"][0]["workingDir"]]
         inside += ["--interactive"] if others["stdin"] else []
-        return super().start(["docker", *inside, self.container, *arguments], **others)
+        return super().start(["docker", f"--host=unix://{ENGINE}", *inside, self.container, *arguments], **others)
 
     def kill(self) -> None:
         self.dead = True
@@ -350,14 +353,14 @@ class Pod(Sandbox):
 
 
 def docker(*words: str) -> str:
-    done = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["docker", f"--host=unix://{ENGINE}", *words], capture_output=True, text=True, timeout=120)
     if done.returncode:
         raise subprocess.CalledProcessError(done.returncode, words[0], done.stdout, done.stderr)
     return done.stdout.strip()
 
 
-def options(pod: dict[str, Any]) -> list[str]:
-    """What a kubelet and its runtime make of a pod's first container, as options of the engine."""
+def options(pod: dict[str, Any], port: int) -> list[str]:
+    """What a kubelet and its runtime make of a pod's first container, as options of the engine; `port` is the API's."""
     (container,) = pod["spec"]["containers"]
     own = pod["spec"].get("securityContext", {}) | container.get("securityContext", {})
     given = ["--user", f"{own['runAsUser']}:{own['runAsGroup']}"] if "runAsUser" in own else []
@@ -378,6 +381,7 @@ def options(pod: dict[str, Any]) -> list[str]:
         size = volumes[mount["name"]]["emptyDir"]["sizeLimit"].removesuffix("i").lower()
         given += ["--tmpfs", f"{mount['mountPath']}:rw,exec,size={size},mode=1777"]
     environment = [f"--env={each['name']}={each['value']}" for each in container.get("env", [])]
+    environment += [f"--env=KUBERNETES_SERVICE_{name}" for name in ("HOST=127.0.0.1", f"PORT={port}")]  # in every container
     command = container["command"]
     given += ["--log-driver", "none", "--entrypoint", command[0]]
     return [*environment, *given, BASE, *command[1:], *container.get("args", [])]

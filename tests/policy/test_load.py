@@ -224,7 +224,7 @@ MISTAKES = {
     "an unknown environment": (
         '[isolation]\nenvironments = ["local", "kubernetes"]\n',
         (2, 26, "isolation.environments[1]"),
-        'isolation.environments[1] is "kubernetes"; use one of local, docker, modal, daytona, prime, e2b',
+        'isolation.environments[1] is "nomad"; use one of local, docker, modal, daytona, prime, e2b, kubernetes',
     ),
     "best effort without a reason": (
         '[[isolation.best_effort]]\nwall = "landlock"\n',
