@@ -33,6 +33,7 @@ IMAGE = "registry.example/rlm-secure/sandbox@sha256:" + "a" * 64
 MISSING = "registry.example/no-such-thing@sha256:" + "b" * 64
 CLAIMS = "extensions.agents.x-k8s.io"
 SANDBOXES = "agents.x-k8s.io"
+_RULE = ("apiGroups", "resources", "verbs")
 _LABEL = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
 _REASONS = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "AlreadyExists"} | {
     422: "Invalid", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"
@@ -63,7 +64,10 @@ class KubernetesEmulator(Emulator):
         subprocess.run([Path(__file__).parents[1] / "docker" / "base_image.sh", BASE], check=True)
         super().__init__()
         self.claims: dict[str, dict[str, Any]] = {}
+        #: The file of roles that its user has, and what of it is taken away, or added.
         self.roles = "rbac.yaml"
+        self.without: tuple[str, str] | None = None
+        self.also: list[dict[str, list[str]]] = []
         self.changed: Any = lambda pod: pod
         self._folder = Path(tempfile.mkdtemp(prefix="kube-", dir="/tmp"))
         self.kubeconfig = self.write_kubeconfig(self.key)
@@ -123,6 +127,9 @@ class KubernetesEmulator(Emulator):
                 return self._exec(self.sandboxes[name], request)
             case ["POST", "sandboxclaims"]:
                 return self._claim(request)
+            case ["GET", "sandboxclaims"] if "watch" in request.query:
+                events = ({"type": "ADDED", "object": each} for each in self._claims(request))
+                return Response(stream=(json.dumps(each).encode() + b"\n" for each in events))
             case ["GET", "sandboxclaims"]:
                 return answer({"kind": "SandboxClaimList", "items": self._claims(request)})
             case ["GET", "sandboxclaims", name] if name in self.claims:
@@ -146,17 +153,17 @@ class KubernetesEmulator(Emulator):
         if resource == "pods/exec":
             verbs["GET"] = ["get", "create"]  # from 1.35 on
         for verb in verbs.get(request.method, [request.method.lower()]):
-            if not any(
-                group in rule["apiGroups"] and resource in rule["resources"] and verb in rule["verbs"]
-                for rule in self.rules
-            ):
+            asked = (group, resource, verb)
+            held = any(all(each in rule[of] for each, of in zip(asked, _RULE, strict=True)) for rule in self.rules)
+            if not held or self.without == (resource, verb):
                 return self._forbidden(verb, resource, group)
         return None
 
     @property
     def rules(self) -> list[dict[str, Any]]:
         text = (sandboxes_dir() / "kubernetes" / self.roles).read_text(encoding="utf-8")
-        return [rule for each in yaml.safe_load_all(text) if each["kind"] == "Role" for rule in each["rules"]]
+        roles = [rule for each in yaml.safe_load_all(text) if each["kind"] == "Role" for rule in each["rules"]]
+        return roles + self.also
 
     def _forbidden(self, verb: str, resource: str, group: str) -> Response:
         who = f"system:serviceaccount:{self.namespace}:rlm-secure-host"
@@ -302,9 +309,10 @@ class KubernetesEmulator(Emulator):
         if not free or spec.get("env"):
             condition = {"type": "Ready", "status": "False", "reason": "WarmPoolNotFound", "message": "no pod is warm"}
         claim["metadata"] |= {"uid": f"uid-{name}", "resourceVersion": "1"}
+        made = answer(claim, 201)  # its status comes later
         claim["status"] = {"sandbox": {"name": free[0] if free else ""}, "conditions": [condition]}
         self.claims[name] = claim
-        return answer(claim, 201)
+        return made
 
     def _claims(self, request: Request) -> list[dict[str, Any]]:
         return [each for each in self.claims.values() if selects(request, each["metadata"].get("labels", {}))]

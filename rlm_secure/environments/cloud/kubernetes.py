@@ -207,11 +207,10 @@ class KubernetesProvider(Provider):
         self._waiting = "it was not created"
         if self._warm_pool:
             self._pod = await self._claim(plan)
-            # Of a pool's template: what runs, how long, and of which size. How it is confined is as of other pods.
-            own = {"activeDeadlineSeconds", "containers"}
+            # Of a pool's template: what runs, for how long, and of which size. How it is confined is as of other pods.
             container = {name: each for name, each in asked["spec"]["containers"][0].items() if name in _CONFINED}
-            asked = {"spec": {name: each for name, each in asked["spec"].items() if name not in own}}
-            asked["spec"]["containers"] = [container]
+            spec = {name: each for name, each in asked["spec"].items() if name not in _OF_THE_TEMPLATE}
+            asked = {"spec": {**spec, "containers": [container]}}
         else:
             admitted = await self._call("POST", self._path("pods"), body=asked)
             self._pod = plan.name
@@ -626,7 +625,8 @@ async def _refuse_redirect(*_: Any) -> None:
     raise PermissionError("the cluster redirects a request, which would take the token elsewhere")
 
 
-#: What of a container says how it is confined.
+#: What of a pod is its template's, and what of a container says how it is confined.
+_OF_THE_TEMPLATE: Final = frozenset({"activeDeadlineSeconds", "restartPolicy", "terminationGracePeriodSeconds"})
 _CONFINED: Final = frozenset({"name", "env", "envFrom", "ports", "securityContext", "stdin", "tty", "volumeMounts"})
 
 
