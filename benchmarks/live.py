@@ -26,7 +26,7 @@ from rlm_secure.testing.arena.paths import Share
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.target import Target
 
-PROVIDERS = ("e2b", "daytona", "modal", "prime")
+PROVIDERS = ("e2b", "daytona", "modal", "prime", "kubernetes")
 _CONTEXT_BYTES = 20_000_000
 #: Number of attacks on each layer. Each needs a few sandboxes of its own.
 _ATTACKS = 8

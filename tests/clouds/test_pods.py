@@ -91,7 +91,7 @@ def test_the_longest_label_of_an_owner_fits() -> None:
 
 
 def test_a_user_writes_its_name_alone(cloud: Cloud) -> None:
-    with Sandbox("k" * 1000, environment="kubernetes", environment_kwargs=cloud.options) as sandbox:
+    with Sandbox("strict", "k" * 1000, environment="kubernetes", environment_kwargs=cloud.options) as sandbox:
         assert sandbox.run("print(len(context))").stdout == "1000\n"
         report = sandbox.report
     assert report[Wall.CONTAINER].level is Level.FULL and "root read-only: yes" in report[Wall.CONTAINER].evidence

@@ -369,7 +369,7 @@ def docker(*words: str) -> str:
 
 def options(pod: dict[str, Any], port: int) -> list[str]:
     """What a kubelet and its runtime make of a pod's first container, as options of the engine; `port` is the API's."""
-    (container,) = pod["spec"]["containers"]
+    container, *_ = pod["spec"]["containers"]
     own = pod["spec"].get("securityContext", {}) | container.get("securityContext", {})
     given = ["--user", f"{own['runAsUser']}:{own['runAsGroup']}"] if "runAsUser" in own else []
     given += ["--read-only"] if own.get("readOnlyRootFilesystem") else []
