@@ -14,7 +14,7 @@ from tests.clouds.test_attacks import ATTACKS, test_no_attack_gets_through, trie
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900), pytest.mark.slow]
 #: One attack of so many runs each time; the others attack the same guest in every other cloud.
-SAMPLE = 12
+SAMPLE = 30
 
 
 @pytest.fixture(scope="module", params=["sample", pytest.param("rest", marks=pytest.mark.exhaustive)])
@@ -24,6 +24,7 @@ def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> It
     yield from tried_in("kubernetes", chosen, controls)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("cloud", ["kubernetes"], indirect=True)
 def test_a_live_run_reports_every_step(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "_ATTACKS", 1)

@@ -1,4 +1,4 @@
-"""The kubernetes environment: a hardened pod of your cluster, in a namespace without a network, and a sealed worker in it.
+"""The kubernetes environment: a hardened pod in a namespace without a network, and a sealed worker in it.
 
 What the SDK and the API do by default, and what is done here instead:
 - A pod gets its service account's token, the addresses of services, a writable root, and the image's user, often root:
@@ -20,7 +20,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
-import json
 import math
 import os
 import re
@@ -88,7 +87,7 @@ _CLAIM_FAILED: Final = frozenset(
     {"ClaimExpired", "EnvVarsInjectionRejected", "InvalidConfiguration", "InvalidMetadata", "PodFailed", "PodSucceeded"}
     | {"SandboxExpired", "TemplateNotFound", "VolumeClaimTemplatesError", "WarmPoolNotFound"}
 )
-_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _QUANTITY = re.compile(r"([0-9]{1,15})(Ki|Mi|Gi|Ti|k|M|G|T)?")
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": MIB, "Gi": GIB, "Ti": 2**40}
 
@@ -144,13 +143,13 @@ class KubernetesEnvironment(CloudEnvironment):
         self._size = (cpus, memory_gib)
 
     def provider(self, policy: Policy | None) -> KubernetesProvider:
-        """See CloudEnvironment.provider. A policy that needs a sandbox needs an image or a pool; None, to sweep, not."""
+        """See CloudEnvironment.provider. Sessions need an image or a pool; a sweep, without a policy, needs none."""
         need("kubernetes", self.name)
         path = None if self._in_cluster else _kubeconfig(self._kubeconfig)
         if policy is not None and self._image is None and self._warm_pool is None:
             raise EnvironmentUnavailable(
-                "kubernetes has no image of its own: pass image='python@sha256:...', by the digest that you reviewed, or "
-                "warm_pool"
+                "kubernetes has no image of its own: pass image='python@sha256:...', by the digest that you reviewed, "
+                "or warm_pool"
             )
         cpus, memory = self._size
         if memory is None:
@@ -161,7 +160,7 @@ class KubernetesEnvironment(CloudEnvironment):
 
 
 class KubernetesError(Exception):
-    """What the API server answered instead of what was asked for: `status` is of HTTP, `reason` of its Status object."""
+    """What the API server answered instead of what was asked for. `status` is HTTP's; `reason` its Status object's."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(f"{status} {reason}: {message}" if message else f"{status} {reason}")
@@ -222,9 +221,9 @@ class KubernetesProvider(Provider):
         image, limits = str(container["image"]), container["resources"]["limits"]
         memory = _bytes(str(limits["memory"]))
         if not is_pinned(image) or memory is None:
-            raise PermissionError(f"the pod has no image by digest ({image}), or no limit of memory ({limits['memory']})")
-        facts = {"image": image, "namespace": self._namespace, "runtime_class": self._runtime_class or "the node's"}
-        facts |= {"cpus": str(limits.get("cpu", "unlimited")), "memory_gib": memory / GIB}
+            raise PermissionError(f"the pod has no image by digest ({image}), or no limit of memory")
+        facts: dict[str, Any] = {"image": image, "namespace": self._namespace, "cpus": str(limits.get("cpu", "unlimited"))}
+        facts |= {"memory_mib": memory // MIB, "runtime_class": self._runtime_class or "none"}
         facts |= {"pod": self._pod, "warm_pool": self._warm_pool} if self._warm_pool else {}
         return Made(plan.name, memory, facts)
 
@@ -448,9 +447,10 @@ class KubernetesProvider(Provider):
         """The pod, once its container runs. Raises RuntimeError, with the cluster's reason, where it will not."""
         async for pod in self._polled(self._path("pods", self._pod)):
             status = pod.get("status") or {}
-            (state, *_) = [each.get("state") or {} for each in status.get("containerStatuses") or ({},)]
-            why = state.get("waiting") or state.get("terminated") or {}
-            why = why or next((each for each in status.get("conditions") or () if each.get("status") == "False"), status)
+            containers: list[dict[str, Any]] = status.get("containerStatuses") or [{}]
+            state = containers[0].get("state") or {}
+            unmet = (each for each in status.get("conditions") or () if each.get("status") == "False")
+            why = state.get("waiting") or state.get("terminated") or next(unmet, status)
             self._waiting = f"{why.get('reason') or status.get('phase')}: {why.get('message') or ''}"
             if status.get("phase") == "Running" and "running" in state:
                 return dict(pod)
@@ -462,8 +462,8 @@ class KubernetesProvider(Provider):
         """Raise PermissionError where the cluster admitted another pod than was asked for, as its webhooks may do."""
         if wrong := sorted(_differing(asked["spec"], pod["spec"])):
             raise PermissionError(
-                f"the pod is not what was asked for ({', '.join(wrong)}): look at the cluster's admission webhooks, or at "
-                "the pool's template"
+                f"the pod is not what was asked for ({', '.join(wrong)}): look at the cluster's admission webhooks, "
+                "or at the pool's template"
             )
 
     async def _client(self) -> Any:
@@ -509,15 +509,16 @@ class KubernetesProvider(Provider):
     def walls(self, around: Around, facts: str) -> Iterator[WallStatus]:
         """The container's walls, full where the supervisor's attempts were refused; a kernel of its own is the word of
         the cluster's RuntimeClass."""
-        said = f"runtime class {self._runtime_class}" if self._runtime_class else "no runtime class: the node's own kernel"
-        yield WallStatus(Wall.PROVIDER_VM, Level.VENDOR if self._runtime_class else Level.NONE, f"{said}; {facts}"[:300])
+        own, named = bool(self._runtime_class), f"runtime class {self._runtime_class}"
+        said = named if own else "no runtime class: the node's own kernel"
+        yield WallStatus(Wall.PROVIDER_VM, Level.VENDOR if own else Level.NONE, f"{said}; {facts}"[:300])
         held = {
             "root read-only": around.write_root in ("EROFS", "EACCES"),
             "sysctl read-only": around.write_sysctl not in ("won", None),
             "no capabilities": around.capabilities == "0" * 16 == around.bounding,
             "not root": around.uid == USER,
         }
-        if not self._runtime_class:  # a kernel of its own applies the container's filter outside
+        if not own:  # a kernel of its own applies the container's filter outside
             held |= {"no_new_privs": around.no_new_privs == 1, "seccomp": around.seccomp == 2}
         level = Level.FULL if all(held.values()) else Level.PARTIAL
         tried = ", ".join(f"{what}: {'yes' if yes else 'NO'}" for what, yes in held.items())
@@ -528,7 +529,7 @@ class KubernetesProvider(Provider):
         import aiohttp
 
         if isinstance(error, KubernetesError):
-            # Two that are answered as refusals: the quota is full until a pod ends, and two requests changed it at once.
+            # Both pass: the quota is full until a pod ends, and two requests changed its count at once.
             full = error.status == 403 and "exceeded quota" in error.message
             return error.status in _PASSING or full or (error.status, error.reason) == (409, "Conflict")
         certificate = isinstance(error, aiohttp.ClientSSLError)
