@@ -222,7 +222,7 @@ MISTAKES = {
         'isolation.local[0] is "seccmp"; did you mean "seccomp"?',
     ),
     "an unknown environment": (
-        '[isolation]\nenvironments = ["local", "kubernetes"]\n',
+        '[isolation]\nenvironments = ["local", "nomad"]\n',
         (2, 26, "isolation.environments[1]"),
         'isolation.environments[1] is "nomad"; use one of local, docker, modal, daytona, prime, e2b, kubernetes',
     ),

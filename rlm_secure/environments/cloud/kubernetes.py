@@ -222,8 +222,9 @@ class KubernetesProvider(Provider):
         memory = _bytes(str(limits["memory"]))
         if not is_pinned(image) or memory is None:
             raise PermissionError(f"the pod has no image by digest ({image}), or no limit of memory")
-        facts: dict[str, Any] = {"image": image, "namespace": self._namespace, "cpus": str(limits.get("cpu", "unlimited"))}
-        facts |= {"memory_mib": memory // MIB, "runtime_class": self._runtime_class or "none"}
+        facts: dict[str, Any] = {"image": image, "namespace": self._namespace}
+        facts |= {"runtime_class": self._runtime_class or "none"}
+        facts |= {"cpus": str(limits.get("cpu", "unlimited")), "memory_mib": memory // MIB}
         facts |= {"pod": self._pod, "warm_pool": self._warm_pool} if self._warm_pool else {}
         return Made(plan.name, memory, facts)
 
