@@ -225,6 +225,14 @@ def test_an_environment_of_another_distribution_opens_under_a_policy(install: In
         assert repl.execute_code("print(1)").stdout == "1\n"
 
 
+def test_its_sandboxes_are_swept_by_name(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    install()
+    assert main(["sandbox", "sweep", "scratch"]) == 0
+    assert capsys.readouterr().out == "0\n"
+    assert main(["sandbox", "sweep", "nowhere"]) == 2
+    assert "unknown environment 'nowhere'" in capsys.readouterr().err
+
+
 def test_a_policy_that_does_not_name_it_refuses_it(install: Install) -> None:
     install()
     with pytest.raises(Refused, match="does not allow the environment"):

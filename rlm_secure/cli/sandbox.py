@@ -38,6 +38,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     usage = "ENVIRONMENT --base IMAGE [options]"
     build = verb("build", usage, "build the image, template or snapshot of an environment")
     built, swept = _named()
+    others = f"{', '.join(swept)}, or one of another distribution"
     build.add_argument("environment", metavar="ENVIRONMENT", choices=built, help=", ".join(built))
     build.add_argument(
         "--base", metavar="IMAGE", required=True, help="an image with Python 3.11 or newer, by digest: NAME@sha256:..."
@@ -51,7 +52,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     build.set_defaults(command=_build)
     sweep = verb("sweep", "ENVIRONMENT", "end sandboxes that dead processes of this machine left")
-    sweep.add_argument("environment", metavar="ENVIRONMENT", choices=swept, help=", ".join(swept))
+    sweep.add_argument("environment", metavar="ENVIRONMENT", help=others)
     sweep.set_defaults(command=_sweep)
 
 
