@@ -150,6 +150,10 @@ def capability(pod: dict[str, Any]) -> None:
     pod["spec"]["containers"][0]["securityContext"]["capabilities"]["add"] = ["NET_ADMIN"]
 
 
+def escalation(pod: dict[str, Any]) -> None:
+    del pod["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"]
+
+
 def image(pod: dict[str, Any]) -> None:
     pod["spec"]["containers"][0]["image"] = "mirror.example/python:latest"
 
@@ -163,6 +167,7 @@ def image(pod: dict[str, Any]) -> None:
         (init, "initContainers"),
         (host, "hostNetwork"),
         (capability, r"containers\[0\].securityContext.capabilities.add"),
+        (escalation, r"containers\[0\].securityContext.allowPrivilegeEscalation"),
         (image, r"containers\[0\].image"),
     ],
 )

@@ -632,6 +632,10 @@ _OF_THE_TEMPLATE: Final = frozenset({"activeDeadlineSeconds", "restartPolicy", "
 _CONFINED: Final = frozenset({"name", "env", "envFrom", "ports", "securityContext", "stdin", "tty", "volumeMounts"})
 
 
+#: What is allowed where a pod does not say that it is not.
+_NOT_BY_DEFAULT: Final = frozenset({"allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks"})
+
+
 def _differing(asked: Any, got: Any, at: str = "") -> Iterator[str]:
     """Where `got` is not as `asked`, by dotted names. The API leaves out what is empty or false, adds defaults, and
     writes quantities in another way."""
@@ -646,7 +650,7 @@ def _differing(asked: Any, got: Any, at: str = "") -> Iterator[str]:
             return
         for number, value in enumerate(asked):
             yield from _differing(value, got[number], f"{at}[{number}]")
-    elif got != asked and (asked or got):
+    elif got != asked and (asked or got or at.rpartition(".")[2] in _NOT_BY_DEFAULT):
         yield at
 
 
