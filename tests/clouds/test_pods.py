@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -269,6 +270,27 @@ def test_a_cluster_whose_certificate_is_not_verified_gets_no_token(cloud: Cloud)
         path = cloud.emulator.write_kubeconfig("t0ken", **settings)
         assert "t0ken" not in refused(cloud, "certificate is not verified", kubeconfig=path)
     assert cloud.emulator.requests == []
+
+
+def test_no_password_of_a_netrc_is_sent(cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "netrc").write_text("default login somebody password of-another-service\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    assert cloud.environment().sweep() == 0
+    (asked,) = cloud.emulator.requests
+    assert asked.headers["authorization"] == f"Bearer {cloud.emulator.key}"
+
+
+def test_a_proxy_of_the_kubeconfig_or_of_the_environment_is_asked(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy = f"http://somebody:proxy-password@127.0.0.1:{cloud.emulator.port}"
+    path = cloud.emulator.write_kubeconfig("t0ken", server="https://cluster.example", **{"proxy-url": proxy})
+    assert "proxy-password" not in refused(cloud, "could not|Cannot|gave no sandbox", kubeconfig=path)
+    monkeypatch.setenv("https_proxy", proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert "proxy-password" not in refused(cloud, "gave no sandbox", kubeconfig=cloud.emulator.write_kubeconfig("t0ken", server="https://cluster.example"))
+    asked = [each.method for each in cloud.emulator.requests]
+    assert asked and set(asked) == {"CONNECT"}, "and the token is in none of it"
+    assert not any("t0ken" in str(each.headers) for each in cloud.emulator.requests)
 
 
 def test_a_kubeconfig_without_credentials_says_so(cloud: Cloud) -> None:

@@ -528,7 +528,7 @@ def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
                 self.connection.shutdown(socket.SHUT_RDWR)
             left.set()
 
-        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_CONNECT = _serve
 
     return Handler
 

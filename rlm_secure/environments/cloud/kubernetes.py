@@ -5,7 +5,8 @@ What the SDK and the API do by default, and what is done here instead:
   here it gets none of these, and what the API admitted is compared with what was asked for.
 - The SDK's exec helper takes one word, collects all output, and skips the kubeconfig's proxy: here the WebSocket is
   opened directly. Before v5 of its protocol nothing ends the input of a program, so a file is sent with its length.
-- The SDK writes refreshed tokens into the kubeconfig, and follows redirects with the token: here it does neither.
+- The SDK writes refreshed tokens into the kubeconfig, follows redirects with the token, and sends passwords of
+  `~/.netrc`: here it does none of it.
 - `insecure-skip-tls-verify` gives the token to whoever answers: it is refused.
 
 The API server may end any exec stream, as when it restarts: the supervisor outlives its own. A pod cannot be renewed:
@@ -25,6 +26,7 @@ import os
 import re
 import shlex
 import time
+import urllib.request
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,7 +43,6 @@ from rlm_secure.environments.cloud.base import (
     is_pinned,
     memory_bytes,
     need,
-    no_proxy_for_loopback,
 )
 from rlm_secure.environments.cloud.stream import Stream
 from rlm_secure.errors import EnvironmentUnavailable
@@ -478,7 +479,7 @@ class KubernetesProvider(Provider):
             redirects = aiohttp.TraceConfig()
             redirects.on_request_redirect.append(_refuse_redirect)
             configuration.trace_configs = [redirects]
-            configuration.client_session_kwargs = {"cookie_jar": aiohttp.DummyCookieJar()}
+            configuration.client_session_kwargs = {"cookie_jar": aiohttp.DummyCookieJar(), "trust_env": False}
             self._api = sdk.ApiClient(configuration)
         return self._api
 
@@ -494,10 +495,12 @@ class KubernetesProvider(Provider):
         self._read_at = time.monotonic()
         token = str(configuration.api_key.get("BearerToken", "")).partition(" ")[2].strip()
         address = urlsplit(configuration.host)
+        host = address.hostname or ""
+        loopback = host in ("localhost", "::1") or host.startswith("127.")
+        if not (configuration.proxy or loopback or urllib.request.proxy_bypass(host)):
+            configuration.proxy = urllib.request.getproxies().get(address.scheme)
         behind = urlsplit(configuration.proxy or "").password
         self._secrets = tuple({*self._secrets, *(each for each in (token, behind) if each)})
-        no_proxy_for_loopback(configuration.host)
-        loopback = address.hostname in ("localhost", "::1") or (address.hostname or "").startswith("127.")
         if not configuration.verify_ssl or (address.scheme != "https" and not loopback):
             raise PermissionError("the cluster's certificate is not verified, so that anybody may answer for it")
         if configuration.tls_server_name:
