@@ -219,8 +219,8 @@ class KubernetesProvider(Provider):
         self._check(asked, pod)
         self._waiting = ""
         container = pod["spec"]["containers"][0]
-        image, limits = str(container["image"]), container["resources"]["limits"]
-        memory = _bytes(str(limits["memory"]))
+        image, limits = str(container["image"]), (container.get("resources") or {}).get("limits") or {}
+        memory = _bytes(str(limits.get("memory")))
         if not is_pinned(image) or memory is None:
             raise PermissionError(f"the pod has no image by digest ({image}), or no limit of memory")
         facts: dict[str, Any] = {"image": image, "namespace": self._namespace}
@@ -328,15 +328,14 @@ class KubernetesProvider(Provider):
         folder, file = shlex.quote(path.rpartition("/")[0]), shlex.quote(path)
         socket = await self._exec(f"umask 077; mkdir -p {folder} && head -c {len(data)} >{file}")
         try:
-            async with asyncio.timeout(_REQUEST_SECONDS):
-                await _send(socket, data)
-                said = b""
-                async for channel, piece in _messages(socket):
-                    if channel == _STDERR:
-                        said = (said + piece)[-300:]
-                    if channel == _STATUS:
-                        _completed(piece, said)
-                        return path
+            await _send(socket, data)  # the lease has the deadline
+            said = b""
+            async for channel, piece in _messages(socket):
+                if channel == _STDERR:
+                    said = (said + piece)[-300:]
+                if channel == _STATUS:
+                    _completed(piece, said)
+                    return path
         finally:
             await socket.close()
         raise ConnectionError("the exec stream ended while a file was sent")
@@ -493,7 +492,7 @@ class KubernetesProvider(Provider):
             options = {"context": context, "client_configuration": configuration}
             await sdk.load_kube_config(config_file=path, persist_config=False, **options)
         self._read_at = time.monotonic()
-        token = str(configuration.api_key.get("BearerToken", "")).partition(" ")[2].strip()
+        token = _token(configuration)
         address = urlsplit(configuration.host)
         host = address.hostname or ""
         loopback = host in ("localhost", "::1") or host.startswith("127.")
@@ -546,8 +545,9 @@ class KubernetesProvider(Provider):
         return super().explain(error)
 
     def secrets(self) -> tuple[str, ...]:
-        """See Provider.secrets."""
-        return self._secrets
+        """See Provider.secrets. The SDK reads the token of a service account anew, so the current one is among them."""
+        current = _token(self._api.configuration) if self._api is not None else ""
+        return (*self._secrets, current) if current else self._secrets
 
 
 class _Execution:
@@ -633,8 +633,8 @@ async def _refuse_redirect(*_: Any) -> None:
 #: What of a pod is its template's, and what of a container says how it is confined.
 _OF_THE_TEMPLATE: Final = frozenset({"activeDeadlineSeconds", "restartPolicy", "terminationGracePeriodSeconds"})
 _CONFINED: Final = frozenset({"name", "env", "envFrom", "ports", "securityContext", "stdin", "tty", "volumeMounts"})
-
-
+#: What a cluster may change: quantities are measured from inside, and a digest is the same wherever it is pulled.
+_FREE: Final = frozenset({"imagePullPolicy", "resources", "sizeLimit"})
 #: What is allowed where a pod does not say that it is not.
 _NOT_BY_DEFAULT: Final = frozenset({"allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks"})
 
@@ -645,7 +645,7 @@ def _differing(asked: Any, got: Any, at: str = "") -> Iterator[str]:
     if isinstance(asked, dict):
         found = got if isinstance(got, dict) else {}
         for name, value in asked.items():
-            if name not in ("resources", "sizeLimit"):
+            if name not in _FREE:
                 yield from _differing(value, found.get(name), f"{at}.{name}" if at else name)
     elif isinstance(asked, list) and asked and isinstance(asked[0], dict):
         if not isinstance(got, list) or len(got) != len(asked):
@@ -655,6 +655,11 @@ def _differing(asked: Any, got: Any, at: str = "") -> Iterator[str]:
             yield from _differing(value, got[number], f"{at}[{number}]")
     elif got != asked and (asked or got or at.rpartition(".")[2] in _NOT_BY_DEFAULT):
         yield at
+
+
+def _token(configuration: Any) -> str:
+    """What the SDK authenticates with, without the word before it."""
+    return str(configuration.api_key.get("BearerToken", "")).partition(" ")[2].strip()
 
 
 def _bytes(quantity: str) -> int | None:
