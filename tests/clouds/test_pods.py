@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 import yaml
 
@@ -26,6 +28,7 @@ from tests.emulators.base import until
 from tests.emulators.kubernetes import IMAGE, unrestricted
 
 pytestmark = pytest.mark.docker
+TLS = Path(__file__).parents[1] / "broker" / "tls"
 FILES = sandboxes_dir() / "kubernetes"
 
 
@@ -347,6 +350,31 @@ def test_in_a_cluster_the_service_account_is_the_pods(monkeypatch: pytest.Monkey
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(EnvironmentUnavailable, match="ConfigException: Service host/port is not set"):
         create_environment("kubernetes", image=IMAGE, in_cluster=True).open(limits())
+
+
+@pytest.mark.parametrize(("known", "name"), [(True, "127.0.0.1"), (False, "127.0.0.1"), (True, "localhost")])
+def test_in_a_cluster_its_certificate_and_the_service_accounts_token_are_used(
+    cloud: Cloud, known: bool, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kubernetes.aio.config import incluster_config
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "certificate.pem", TLS / "key.pem")
+    cloud.emulator.server.socket = context.wrap_socket(cloud.emulator.server.socket, server_side=True)
+    (tmp_path / "token").write_text(cloud.emulator.key)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    trusted = TLS / "certificate.pem" if known else Path(certifi.where())
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(trusted))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", name)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(cloud.emulator.port))
+    environment = create_environment("kubernetes", image=IMAGE, in_cluster=True)
+    if not known or name == "localhost":  # of which the certificate does not speak
+        with pytest.raises(EnvironmentUnavailable, match="gave no sandbox: ClientConnectorCertificateError"):
+            environment.session(limits())
+        assert cloud.emulator.requests == []
+        return
+    with environment.session(limits()) as session:
+        assert session.execute("print('x' * 100_000)", no_calls).stdout == "x" * 100_000 + "\n"
 
 
 # -- claims of agent-sandbox -----------------------------------------------------------------------------

@@ -103,7 +103,8 @@ class KubernetesEmulator(Emulator):
 
     def route(self, request: Request) -> Response:
         self._expire()
-        if request.headers.get("authorization") != f"Bearer {self.key}":
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if (scheme.lower(), token) != ("bearer", self.key):
             return status(401, "Unauthorized")
         parts = request.path.strip("/").split("/")
         group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1], parts[3:])
