@@ -21,7 +21,7 @@ help:
 	@echo "make lint    lint, spelling, docstrings and types only"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make bench-peers  ours beside other sandboxes, in turns; installs them in PEERS=folder, writes benchmarks/RESULTS.md"
-	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal or prime"
+	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal, prime or kubernetes"
 	@echo "make clean   remove .venv and caches"
 
 $(READY): pyproject.toml .ci/setup
@@ -60,7 +60,7 @@ bench-peers: $(READY)
 
 # Starts sandboxes that cost money. No test runs it; sandboxes/CLOUDS.md says what it looks at.
 live: $(READY)
-	@test -n "$(PROVIDER)" || { echo "make live PROVIDER=e2b (or daytona, modal, prime)" >&2; exit 2; }
+	@test -n "$(PROVIDER)" || { echo "make live PROVIDER=e2b (or daytona, modal, prime, kubernetes)" >&2; exit 2; }
 	@$(BIN)/python -m benchmarks.live $(PROVIDER) $(if $(OPTIONS),--options '$(OPTIONS)')
 
 clean:

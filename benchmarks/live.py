@@ -28,7 +28,7 @@ from rlm_secure.testing.arena.paths import Share
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.target import Target
 
-PROVIDERS = ("e2b", "daytona", "modal", "prime")
+PROVIDERS = ("e2b", "daytona", "modal", "prime", "kubernetes")
 _CONTEXT_BYTES = 20_000_000
 #: Number of attacks on each layer. Each needs a few sandboxes of its own.
 _ATTACKS = 8
@@ -59,7 +59,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _in_arena(provider: str, options: str, *more: str) -> dict[str, Any]:
     """As `run`, but in an arena, with the host's network and the provider's environment variables."""
     variables = tuple(name for name in os.environ if name.startswith(f"{provider.upper()}_"))
-    given = arena.Arena((Share(str(Path.cwd())),), network=True, variables=variables)
+    shares = [Share(str(Path.cwd()))]
+    if provider == "kubernetes":  # its key is a file: one with a token, as plugins are out of reach
+        path = Path(json.loads(options).get("kubeconfig") or os.environ.get("KUBECONFIG") or "~/.kube/config")
+        shares.append(Share(str(path.expanduser().resolve())))
+        options = json.dumps({**json.loads(options), "kubeconfig": shares[-1].path})
+    given = arena.Arena(tuple(shares), network=True, variables=variables)
     command = [sys.executable, "-m", "benchmarks.live", provider, "--options", options, *more]
     with given.start(command, stdout=subprocess.PIPE) as running:
         assert running.process.stdout is not None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 #: For type checkers, which cannot read the table; a test checks that both agree.
-EnvironmentType: TypeAlias = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
+EnvironmentType: TypeAlias = Literal["local", "docker", "modal", "daytona", "prime", "e2b", "kubernetes"]
 
 LOCAL_WALLS: Final = (
     Wall.LANGUAGE, Wall.SEPARATE_PROCESS, Wall.EMPTY_ENVIRONMENT, Wall.NO_INHERITED_FDS,
@@ -45,6 +45,8 @@ REMOTE_WALLS: Final = (
 )  # fmt: skip
 #: In a container, the engine can start a process as a second user.
 DOCKER_WALLS: Final = (*REMOTE_WALLS, Wall.SEPARATE_UID, Wall.CONTAINER)
+#: In a pod everything has one user: no cluster should let one start as root.
+POD_WALLS: Final = (*REMOTE_WALLS, Wall.CONTAINER)
 
 
 class RunsIn(StrEnum):
@@ -59,13 +61,14 @@ class RunsIn(StrEnum):
 class EnvironmentSpec:
     """A built-in environment: `module:class`, where it runs, and the walls that a policy requires of it by default.
 
-    `reach` are the options that let an arena attack it.
+    `reach` are the options that let an arena attack it. `builds`: `rlm-secure sandbox build` makes its image.
     """
 
     target: str
     runs_in: RunsIn
     walls: tuple[Wall, ...]
     reach: str = "--share-network, and --share-variable with the name of the variable that holds its key"
+    builds: bool = True
 
     @property
     def always(self) -> tuple[Wall, ...]:
@@ -78,7 +81,7 @@ _CLOUD: Final = "rlm_secure.environments.cloud"
 ENVIRONMENTS: Final[Mapping[str, EnvironmentSpec]] = MappingProxyType(
     {
         "local": EnvironmentSpec(
-            "rlm_secure.environments.local:LocalEnvironment", RunsIn.PROCESS, LOCAL_WALLS, reach=""
+            "rlm_secure.environments.local:LocalEnvironment", RunsIn.PROCESS, LOCAL_WALLS, reach="", builds=False
         ),
         "docker": EnvironmentSpec(
             "rlm_secure.environments.docker:DockerEnvironment",
@@ -90,6 +93,13 @@ ENVIRONMENTS: Final[Mapping[str, EnvironmentSpec]] = MappingProxyType(
         "daytona": EnvironmentSpec(f"{_CLOUD}.daytona:DaytonaEnvironment", RunsIn.CLOUD, REMOTE_WALLS),
         "prime": EnvironmentSpec(f"{_CLOUD}.prime:PrimeEnvironment", RunsIn.CLOUD, REMOTE_WALLS),
         "e2b": EnvironmentSpec(f"{_CLOUD}.e2b:E2BEnvironment", RunsIn.CLOUD, REMOTE_WALLS),
+        "kubernetes": EnvironmentSpec(
+            f"{_CLOUD}.kubernetes:KubernetesEnvironment",
+            RunsIn.CLOUD,
+            POD_WALLS,
+            reach="--share-network, and --share with the kubeconfig",
+            builds=False,
+        ),
     }
 )
 

@@ -49,6 +49,7 @@ ALONE = (
     "tests/docker/test_faults.py",
     "tests/clouds/test_quota.py",
     "tests/clouds/test_live.py",
+    "tests/clouds/test_pods_attacked.py",
     "tests/test_removal.py",
     "tests/test_again.py",
     "tests/local/test_faults.py",
@@ -66,6 +67,7 @@ IN_ARENA: dict[str, tuple[str, ...]] = {
     CORPUS: (),
     "tests/clouds/test_live.py": (),
     "tests/local/test_seccomp_profile.py": (),
+    "tests/clouds/test_pods_attacked.py": ("--share", ENGINE),
     "tests/docker/test_corpus.py": ("--share", ENGINE),
     # Its control is a container in the host's network, which has to reach what this process listens on.
     "tests/docker/test_escapes.py": ("--share", ENGINE, "--share-network"),

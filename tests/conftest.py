@@ -29,6 +29,7 @@ IN_ARENA = (
     "bypasses",
     "clouds/test_attacks.py",
     "clouds/test_live.py",
+    "clouds/test_pods_attacked.py",
     "crawler",
     "docker/test_corpus.py",
     "docker/test_escapes.py",

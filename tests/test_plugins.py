@@ -225,6 +225,14 @@ def test_an_environment_of_another_distribution_opens_under_a_policy(install: In
         assert repl.execute_code("print(1)").stdout == "1\n"
 
 
+def test_its_sandboxes_are_swept_by_name(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    install()
+    assert main(["sandbox", "sweep", "scratch"]) == 0
+    assert capsys.readouterr().out == "0\n"
+    assert main(["sandbox", "sweep", "nowhere"]) == 2
+    assert "unknown environment 'nowhere'" in capsys.readouterr().err
+
+
 def test_a_policy_that_does_not_name_it_refuses_it(install: Install) -> None:
     install()
     with pytest.raises(Refused, match="does not allow the environment"):
@@ -257,7 +265,7 @@ def test_an_environment_that_no_policy_names_has_the_walls_of_a_cloud() -> None:
 
 
 def test_a_policy_file_can_name_it_and_misspell_it(install: Install) -> None:
-    with pytest.raises(PolicyError, match=r'is "scratch"; use one of local, docker, modal, daytona, prime, e2b'):
+    with pytest.raises(PolicyError, match=r'is "scratch"; use one of local, docker, modal, daytona, prime, e2b, kubernetes'):
         load_policy(allowing("scratch"))
     install()
     assert load_policy(allowing("scratch")).isolation.environments == ("scratch",)

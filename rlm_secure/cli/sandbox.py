@@ -37,7 +37,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     verb = partial(options.verb, verbs, "sandbox")
     usage = "ENVIRONMENT --base IMAGE [options]"
     build = verb("build", usage, "build the image, template or snapshot of an environment")
-    build.add_argument("environment", metavar="ENVIRONMENT", choices=_buildable(), help=", ".join(_buildable()))
+    built, swept = _named()
+    others = f"{', '.join(swept)}, or one of another distribution"
+    build.add_argument("environment", metavar="ENVIRONMENT", choices=built, help=", ".join(built))
     build.add_argument(
         "--base", metavar="IMAGE", required=True, help="an image with Python 3.11 or newer, by digest: NAME@sha256:..."
     )
@@ -50,14 +52,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     build.set_defaults(command=_build)
     sweep = verb("sweep", "ENVIRONMENT", "end sandboxes that dead processes of this machine left")
-    sweep.add_argument("environment", metavar="ENVIRONMENT", choices=_buildable(), help=", ".join(_buildable()))
+    sweep.add_argument("environment", metavar="ENVIRONMENT", help=others)
     sweep.set_defaults(command=_sweep)
 
 
-def _buildable() -> list[str]:
+def _named() -> tuple[list[str], list[str]]:
+    """The environments whose images are built here, and those whose sandboxes are swept."""
     from rlm_secure.registry import ENVIRONMENTS, RunsIn
 
-    return sorted(name for name, spec in ENVIRONMENTS.items() if spec.runs_in is not RunsIn.PROCESS)
+    remote = {name: spec for name, spec in ENVIRONMENTS.items() if spec.runs_in is not RunsIn.PROCESS}
+    return sorted(name for name, spec in remote.items() if spec.builds), sorted(remote)
 
 
 def _help(command: argparse.ArgumentParser) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from rlm_secure.policy import Policy, load_policy
 from rlm_secure.policy.model import BestEffort
 from rlm_secure.sandbox import Sandbox
 from tests.emulators.base import until
+from tests.emulators.kubernetes import ENGINE, IMAGE
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,25 @@ WIRES = {
         info=r"GET /api/v1/sandbox/[^/]+$",
         before=3,  # whether it can be reached, the directory, whether it can be reached again
     ),
+    "kubernetes": Wire(
+        ("tests.emulators.kubernetes", "KubernetesEmulator"),
+        create=r"POST .*/pods$",
+        upload=r"GET .*/exec/upload$",
+        run=r"GET .*/exec/run$",
+        stream=r"GET .*/exec/run$",
+        write=r"SEND .*/exec/run$",
+        destroy=r"DELETE .*/pods/",
+        info=r"GET .*/pods/[^/]+$",
+        key="kubeconfig",
+    ),
 }
 
 
-#: Prime publishes a port to everybody, or to nobody.
-WITH_INGRESS = sorted(set(WIRES) - {"prime"})
+#: Prime publishes a port to everybody, or to nobody; a pod has no network at all.
+WITH_INGRESS = sorted(set(WIRES) - {"kubernetes", "prime"})
+
+#: Who builds images, and starts programs as the user of one. A cluster does neither: test_pods.py says what it does.
+BUILDERS = sorted(set(WIRES) - {"kubernetes"})
 
 
 class Cloud:
@@ -113,7 +129,13 @@ class Cloud:
             return {"api_key": emulator.key, "api_url": emulator.url, "sandbox_url": emulator.url, **chosen}
         if self.name == "modal":
             return {"token_id": emulator.key, "token_secret": emulator.secret, "server_url": emulator.api, **chosen}
+        if self.name == "kubernetes":
+            return {"kubeconfig": emulator.kubeconfig, "image": IMAGE}
         return {"api_key": emulator.key, "api_url": emulator.api, **chosen}
+
+    def with_key(self, key: str) -> dict[str, str]:
+        """The option by which another key is given."""
+        return {self.wire.key: self.emulator.write_kubeconfig(key) if self.name == "kubernetes" else key}
 
     def policy(self, **changed: Any) -> Policy:
         """Strict, with other limits, as the transport needs it."""
@@ -166,12 +188,20 @@ def provided(name: str, transport: str = "exec") -> Iterator[Cloud]:
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected by
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What is marked `by_turns(count)` runs at so many of its places, each test at the next ones; all are exhaustive.
 
     It says something of the broker, the guest or the loop, which are the same everywhere. What says something of an
     adapter carries no such mark, or one by which it runs at each provider in one of its forms.
+
+    Pods need a Docker engine: in CI its absence is a failure, elsewhere they are left out.
     """
+    pods = [item for item in items if "kubernetes" in item.name.partition("[")[2]]
+    for item in pods:
+        item.add_marker(pytest.mark.docker)
+    if pods and os.environ.get("RLM_SECURE_CI") != "1" and not Path(ENGINE).exists():
+        config.hook.pytest_deselected(items=pods)
+        items[:] = [item for item in items if item not in pods]
     found: dict[tuple[object, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("by_turns"):

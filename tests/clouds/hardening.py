@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.clouds.conftest import Cloud, limits
+from tests.emulators.kubernetes import IMAGE as POD_IMAGE
 
 PAGE = Path(__file__).parents[2] / "sandboxes" / "CLOUDS.md"
 BASE = "python@sha256:" + "a" * 64
@@ -104,21 +105,87 @@ MODAL: Rows = {
         "ours, whose, and which attempt to make one: the three of the others",
     ),
 }
+CONTAINER: Rows = {
+    "name": ("sandbox", "the only container"),
+    "image": (POD_IMAGE, "an image by its digest"),
+    "imagePullPolicy": ("IfNotPresent", "a digest cannot move"),
+    "command": (lambda value: value[:2] == ["/bin/sh", "-c"], "ends 5 minutes after everything else in it has ended"),
+    "workingDir": ("/rlm-secure", "the only place that can be written to"),
+    "env": ([], "no secret, no variable; an admission webhook that adds one gets no session"),
+    "envFrom": ([], "the same"),
+    "ports": ([], "no port"),
+    "stdin": (False, "its first process reads nothing"),
+    "tty": (False, "no terminal"),
+    **{
+        f"resources.{kind}.{name}": row
+        for kind in ("requests", "limits")
+        for name, row in {
+            "cpu": ("1000m", "processors, the same as request and as limit"),
+            "memory": ("1Gi", "what the policy grants a worker, and 256 MiB, in whole GiB"),
+            "ephemeral-storage": ("64Mi", "for the container's log"),
+        }.items()
+    },
+    "volumeMounts": ([{"name": "work", "mountPath": "/rlm-secure"}], "the work directory alone"),
+    "securityContext.allowPrivilegeEscalation": (False, "no_new_privs"),
+    "securityContext.capabilities.add": ([], "none"),
+    "securityContext.capabilities.drop": (["ALL"], "none is left"),
+    "securityContext.privileged": (False, "no device, no mount of the node"),
+    "securityContext.readOnlyRootFilesystem": (True, "the image cannot be changed"),
+    "securityContext.runAsNonRoot": (True, "never root"),
+    "securityContext.runAsUser": (65532, "a user of no other program"),
+    "securityContext.runAsGroup": (65532, "and its group"),
+    "securityContext.seccompProfile.type": ("RuntimeDefault", "the runtime's filter, around our own"),
+}
+KUBERNETES: Rows = {
+    "apiVersion": ("v1", ""),
+    "kind": ("Pod", "no controller that would start another one"),
+    "metadata.name": (
+        lambda value: re.fullmatch("rlm-secure-[0-9a-f]{16}", value),
+        "a name that only one can have: a request that is sent again makes no second pod",
+    ),
+    **{f"metadata.labels.{name}": row for name, row in LABELS.items()},
+    "spec.restartPolicy": ("Never", "the end is the end"),
+    "spec.activeDeadlineSeconds": (3600, "the kubelet ends it after `ttl_seconds`, in any state"),
+    "spec.terminationGracePeriodSeconds": (0, "it is killed, not asked"),
+    "spec.automountServiceAccountToken": (False, "no token of the cluster"),
+    "spec.enableServiceLinks": (False, "no addresses of other services"),
+    "spec.hostNetwork": (False, "no network of the node"),
+    "spec.hostPID": (False, "no processes of the node"),
+    "spec.hostIPC": (False, "no memory of the node's processes"),
+    "spec.shareProcessNamespace": (False, "no processes of another container"),
+    "spec.dnsPolicy": ("None", "no names of the cluster"),
+    "spec.dnsConfig.nameservers": (["127.0.0.1"], "where nothing listens: the API wants one"),
+    "spec.securityContext.runAsNonRoot": (True, "as below"),
+    "spec.securityContext.runAsUser": (65532, "as below"),
+    "spec.securityContext.runAsGroup": (65532, "as below"),
+    "spec.securityContext.seccompProfile.type": ("RuntimeDefault", "as below"),
+    "spec.initContainers": ([], "none; a webhook that adds one gets no session"),
+    "spec.ephemeralContainers": ([], "none"),
+    "spec.volumes": (
+        [{"name": "work", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}],
+        "one directory in the pod's own memory; nothing of the node, no token",
+    ),
+    **{f"spec.containers[0].{name}": row for name, row in CONTAINER.items()},
+}
 CALLS: dict[str, tuple[str, dict[str, Any], Rows]] = {
     "E2B, from a template": ("e2b", {}, E2B),
     "Daytona, from a snapshot": ("daytona", {}, DAYTONA | SNAPSHOT),
     "Daytona, from an image": ("daytona", {"image": BASE}, DAYTONA | IMAGE),
     "Modal, from an image": ("modal", {}, MODAL),
     "Prime, from an image": ("prime", {}, PRIME),
+    "Kubernetes, from an image": ("kubernetes", {}, KUBERNETES),
 }
 
 
 def flat(body: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested objects as dotted names; empty ones stay."""
+    """Nested objects as dotted names; empty ones stay, and a pod has one container."""
     found: dict[str, Any] = {}
     for name, value in body.items():
         if isinstance(value, dict) and value:
             found |= flat(value, f"{prefix}{name}.")
+        elif name == "containers":
+            (only,) = value
+            found |= flat(only, f"{prefix}{name}[0].")
         else:
             found[prefix + name] = value
     return found

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from rlm_secure.environments.cloud.e2b import E2BProvider
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, SessionEnded
 from tests.clouds.conftest import Cloud, limits, provided
+from tests.emulators import kubernetes
 from tests.emulators.base import until
 
 pytestmark = [
@@ -28,8 +30,9 @@ def no_calls(call: object) -> None:
     return None
 
 
-def attempt(labels: dict[str, str] | list[str]) -> str:
-    """The attempt's label; Prime's labels are a list."""
+def attempt(labels: dict[str, Any] | list[str]) -> str:
+    """The attempt's label; Prime's labels are a list, and those of a pod are in its metadata."""
+    labels = labels.get("labels", labels) if isinstance(labels, dict) else labels
     known = labels if isinstance(labels, dict) else dict(each.split("=") for each in labels)
     return known["rlm-secure-attempt"]
 
@@ -48,7 +51,7 @@ def test_a_passing_fault_of_creation_is_tried_again(cloud: Cloud, status: int) -
 def test_a_rate_limit_that_stays_is_an_error_that_names_the_provider(cloud: Cloud) -> None:
     cloud.emulator.fail(cloud.wire.create, status=429, times=99)
     environment = cloud.environment(create_seconds=1.0)
-    with pytest.raises(EnvironmentUnavailable, match=f"{cloud.name} gave no sandbox: .*[Rr]ate.*; 0 live already"):
+    with pytest.raises(EnvironmentUnavailable, match=f"{cloud.name} gave no sandbox: .*([Rr]ate|TooManyRequests).*; 0 live already"):
         environment.session(limits(start_seconds=1.0))
     assert len(cloud.emulator.recorded(cloud.wire.create)) > 1
 
@@ -90,14 +93,14 @@ def test_ctrl_c_during_creation_leaves_nothing(cloud: Cloud) -> None:
 
 
 def test_a_wrong_key_is_said_without_the_key(cloud: Cloud) -> None:
-    environment = cloud.environment(**{cloud.wire.key: "a-wrong-and-secret-key"})
+    environment = cloud.environment(**cloud.with_key("a-wrong-and-secret-key"))
     with pytest.raises(EnvironmentUnavailable, match="gave no sandbox: .*[Aa]uth") as raised:
         environment.session(limits())
     assert "a-wrong-and-secret-key" not in str(raised.value)
 
 
 def test_a_wrong_key_has_no_cause(cloud: Cloud) -> None:
-    environment = cloud.environment(**{cloud.wire.key: "a-wrong-and-secret-key"})
+    environment = cloud.environment(**cloud.with_key("a-wrong-and-secret-key"))
     with pytest.raises(EnvironmentUnavailable) as raised:
         environment.session(limits())
     assert raised.value.__cause__ is None
@@ -114,9 +117,10 @@ def test_a_provider_out_of_reach_has_a_cause(name: str) -> None:
 
 
 def test_a_template_that_is_not_there_is_named(cloud: Cloud) -> None:
-    option = {"e2b": "template", "daytona": "snapshot", "modal": "image", "prime": "image"}[cloud.name]
-    with pytest.raises(EnvironmentUnavailable, match="(?i)no-such-thing'? not found"):
-        cloud.environment(**{option: "no-such-thing"}).session(limits())
+    option = {"e2b": "template", "daytona": "snapshot"}.get(cloud.name, "image")
+    name = kubernetes.MISSING if cloud.name == "kubernetes" else "no-such-thing"
+    with pytest.raises(EnvironmentUnavailable, match="(?i)no-such-thing\\S* not found"):
+        cloud.environment(**{option: name}).session(limits())
 
 
 def test_a_machine_of_prime_that_takes_its_time_is_waited_for() -> None:
@@ -217,12 +221,13 @@ def test_a_passing_fault_of_the_start_is_survived(cloud: Cloud, which: str, stat
 
 
 def test_a_sandbox_without_python_says_so(cloud: Cloud) -> None:
+    cloud.emulator.python = script = "#!/bin/sh\necho no python here >&2\nexit 3\n"
     original = cloud.emulator._create
 
     def create(request: object) -> object:
         response = original(request)
         (cloud.emulator.made[-1].home / ".bin" / "python3").unlink()
-        (cloud.emulator.made[-1].home / ".bin" / "python3").write_text("#!/bin/sh\necho no python here >&2\nexit 3\n")
+        (cloud.emulator.made[-1].home / ".bin" / "python3").write_text(script)
         (cloud.emulator.made[-1].home / ".bin" / "python3").chmod(0o755)
         return response
 

@@ -15,7 +15,7 @@ from tests.clouds.conftest import Cloud, limits
 
 pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
 
-PACKAGES = {"e2b": "e2b", "daytona": "daytona", "modal": "modal", "prime": "prime-sandboxes"}
+PACKAGES = {"e2b": "e2b", "daytona": "daytona", "modal": "modal", "prime": "prime-sandboxes", "kubernetes": "kubernetes"}
 
 #: Every request of a session that runs one cell, in order of first use; ids are cut out.
 WIRE = {
@@ -60,6 +60,15 @@ WIRE = {
         "POST /gateway/ns/*/upload",
         "POST /gateway/ns/*/command_session.CommandSession/SendInput",
         "DELETE /api/v1/sandbox/*",
+    ],
+    "kubernetes": [
+        "POST /api/v1/namespaces/rlm-secure/pods",
+        "GET /api/v1/namespaces/rlm-secure/pods/*",
+        "GET /api/v1/namespaces/rlm-secure/pods/*/exec/upload",
+        "SEND /api/v1/namespaces/rlm-secure/pods/*/exec/upload",
+        "GET /api/v1/namespaces/rlm-secure/pods/*/exec/run",
+        "SEND /api/v1/namespaces/rlm-secure/pods/*/exec/run",
+        "DELETE /api/v1/namespaces/rlm-secure/pods/*",
     ],
 }
 

@@ -13,10 +13,11 @@ from rlm_secure.environments.cloud.images import DOCKERFILES, build, dockerfile
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.guest.packages.finder import NEEDS
 from rlm_secure.resources import sandboxes_dir
-from tests.clouds.conftest import Cloud
+from tests.clouds.conftest import BUILDERS, Cloud
 
 pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
 BASE = "python@sha256:" + "b" * 64
+BUILT = pytest.mark.parametrize("cloud", BUILDERS, indirect=True)
 
 
 @pytest.mark.parametrize("provider", sorted(DOCKERFILES))
@@ -80,6 +81,7 @@ def _built(cloud: Cloud, name: str) -> tuple[str, dict[str, Any]]:
     return asked.json["buildInfo"]["dockerfileContent"], asked.json
 
 
+@BUILT
 def test_an_image_is_built_with_a_size(cloud: Cloud) -> None:
     said: list[str] = []
     name = build(cloud.name, BASE, cpus=2, memory_mib=3072, progress=said.append, **cloud.options)
@@ -90,6 +92,7 @@ def test_an_image_is_built_with_a_size(cloud: Cloud) -> None:
         assert (size.get("cpuCount") or size["cpu"], size.get("memoryMB") or size["memory"]) in ((2, 3072), (2, 3))
 
 
+@BUILT
 def test_an_image_with_packages_has_a_name_and_a_size_of_its_own(cloud: Cloud) -> None:
     name = build(cloud.name, BASE, packages=True, **cloud.options)
     assert name == dict.fromkeys(("modal", "prime"), "rlm-secure-sandbox-data:1").get(cloud.name, "rlm-secure-sandbox-data-1")
@@ -99,6 +102,7 @@ def test_an_image_with_packages_has_a_name_and_a_size_of_its_own(cloud: Cloud) -
         assert (size.get("memoryMB") or size["memory"]) in (5120, 5)
 
 
+@BUILT
 def test_a_build_that_fails_says_what_the_provider_said(cloud: Cloud) -> None:
     cloud.emulator.build_status = {"modal": "FAILURE", "prime": "FAILED"}.get(cloud.name, "error")
     cloud.emulator.snapshot_state = "build_failed"

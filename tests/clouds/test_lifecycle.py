@@ -35,6 +35,7 @@ VARIABLES = {
     "daytona": "DAYTONA_API_KEY",
     "modal": "MODAL_TOKEN_ID",
     "prime": "PRIME_API_KEY",
+    "kubernetes": "KUBECONFIG",
 }
 
 
@@ -163,6 +164,7 @@ def test_a_session_is_renewed_while_it_lives(cloud: Cloud, monkeypatch: pytest.M
         "daytona": "POST .*/last-activity",
         "modal": cloud.wire.write,
         "prime": cloud.wire.write,  # the supervisor is spoken to: while it runs, its sandbox is in use
+        "kubernetes": cloud.wire.write,
     }[cloud.name]
     with environment.session(limits()):
         begun = len(cloud.emulator.recorded(renewal))
@@ -210,7 +212,7 @@ def test_a_missing_key_names_the_variable(cloud: Cloud, monkeypatch: pytest.Monk
 
 
 def test_the_key_may_come_from_the_variable(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLES[cloud.name], cloud.emulator.key)
+    monkeypatch.setenv(VARIABLES[cloud.name], cloud.options[cloud.wire.key])
     options = {name: value for name, value in cloud.options.items() if name != cloud.wire.key}
     with create_environment(cloud.name, **options).open(limits()) as session:
         assert session.alive
@@ -297,6 +299,8 @@ def test_the_session_key_is_on_no_command_line_and_in_no_file(cloud: Cloud) -> N
 def _input(cloud: Cloud, request: Request) -> str:
     if cloud.name == "prime":
         return pb.SendInputRequest.FromString(request.body).input.stdin.decode()
+    if cloud.name == "kubernetes":
+        return request.body.decode("ascii")
     if cloud.name == "modal":
         return request.message.data.decode("ascii", "ignore") if request.message.data[:1] == b"{" else ""  # or the guest
     return base64.b64decode(request.json["input"]["stdin"]).decode() if cloud.name == "e2b" else request.json["data"]

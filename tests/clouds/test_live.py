@@ -8,12 +8,13 @@ import pytest
 
 from benchmarks import live
 from rlm_secure.resources import sandboxes_dir
-from tests.clouds.conftest import Cloud
+from tests.clouds.conftest import BUILDERS, Cloud
 from tests.clouds.test_lifecycle import VARIABLES
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning"),
     pytest.mark.timeout(300),
+    pytest.mark.parametrize("cloud", BUILDERS, indirect=True),  # the others' arena has no engine
     pytest.mark.slow,
 ]
 

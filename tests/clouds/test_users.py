@@ -9,12 +9,13 @@ import pytest
 
 from rlm_secure.errors import EnforcementError
 from rlm_secure.guarantees import Level, Wall
-from tests.clouds.conftest import Cloud, limits
+from tests.clouds.conftest import BUILDERS, Cloud, limits
 from tests.emulators.base import Sandbox
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning"),
     pytest.mark.root,
+    pytest.mark.parametrize("cloud", BUILDERS, indirect=True),
 ]
 SOMEBODY = 65530
 BOTH = (Wall.SEPARATE_UID, Wall.SEALED_SUPERVISOR)

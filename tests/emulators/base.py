@@ -67,7 +67,9 @@ class Request:
 
 @dataclass
 class Response:
-    """`stream` replaces the body by pieces that are sent as they come: binary messages of a web socket if `socket`."""
+    """`stream` replaces the body by pieces that are sent as they come: binary messages of a web socket if `socket`. Its
+    client's messages go to `hear`, which says whether to go on, and None at the end.
+    """
 
     status: int = 200
     body: bytes = b""
@@ -75,6 +77,7 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
     stream: Iterator[bytes] | None = None
     socket: bool = False
+    hear: Callable[[bytes | None], bool] | None = None
 
 
 def answer(value: Any, status: int = 200, **headers: str) -> Response:
@@ -533,17 +536,20 @@ def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(b"0\r\n\r\n")
 
         def _reply_on_socket(self, response: Response) -> None:
-            """RFC 6455, as far as a server that only speaks needs it."""
+            """RFC 6455, without fragments."""
             self.close_connection = True
             accept = hashlib.sha1((self.headers["Sec-WebSocket-Key"] + _SOCKET_SECRET).encode()).digest()
             self.send_response(101)
             self.send_header("Upgrade", "websocket")
             self.send_header("Connection", "Upgrade")
             self.send_header("Sec-WebSocket-Accept", base64.b64encode(accept).decode())
+            for name, value in response.headers.items():
+                self.send_header(name, value)
             self.end_headers()
             assert response.stream is not None
             left = threading.Event()
-            threading.Thread(target=self._wait_for_close, args=(left,), name="emulator-socket", daemon=True).start()
+            listen = self._wait_for_close if response.hear is None else self._listen
+            threading.Thread(target=listen, args=(left, response.hear), name="emulator-socket", daemon=True).start()
             for piece in response.stream:
                 if left.is_set():
                     return
@@ -555,7 +561,28 @@ def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(b"\x82" + head + piece)
             self.wfile.write(b"\x88\x02" + struct.pack(">H", 1000))
 
-        def _wait_for_close(self, left: threading.Event) -> None:
+        def _listen(self, left: threading.Event, hear: Callable[[bytes | None], bool]) -> None:
+            with contextlib.suppress(OSError, ValueError, struct.error):
+                while True:
+                    first, size = self.rfile.read(2)
+                    size &= 0x7F
+                    if size > 125:
+                        (size,) = struct.unpack(">H", self.rfile.read(2)) if size == 126 else struct.unpack(">Q", self.rfile.read(8))
+                    mask = self.rfile.read(4)
+                    data = self.rfile.read(size)
+                    key = mask * (size // 4 + 1)
+                    data = (int.from_bytes(data, "big") ^ int.from_bytes(key[:size], "big")).to_bytes(size, "big")
+                    if first & 0x0F == 8:
+                        self.wfile.write(b"\x88\x02" + struct.pack(">H", 1000))
+                        break
+                    if not hear(data):
+                        break
+            hear(None)
+            left.set()
+            with contextlib.suppress(OSError):
+                self.connection.shutdown(socket.SHUT_RDWR)
+
+        def _wait_for_close(self, left: threading.Event, _: None) -> None:
             with contextlib.suppress(OSError, ValueError):
                 while data := self.connection.recv(4096):
                     if data[0] & 0x0F == 8:
@@ -564,7 +591,7 @@ def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
                 self.connection.shutdown(socket.SHUT_RDWR)
             left.set()
 
-        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_CONNECT = _serve
 
     return Handler
 

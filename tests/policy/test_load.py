@@ -222,9 +222,9 @@ MISTAKES = {
         'isolation.local[0] is "seccmp"; did you mean "seccomp"?',
     ),
     "an unknown environment": (
-        '[isolation]\nenvironments = ["local", "kubernetes"]\n',
+        '[isolation]\nenvironments = ["local", "nomad"]\n',
         (2, 26, "isolation.environments[1]"),
-        'isolation.environments[1] is "kubernetes"; use one of local, docker, modal, daytona, prime, e2b',
+        'isolation.environments[1] is "nomad"; use one of local, docker, modal, daytona, prime, e2b, kubernetes',
     ),
     "best effort without a reason": (
         '[[isolation.best_effort]]\nwall = "landlock"\n',

@@ -252,7 +252,7 @@ class EnvironmentsUnlimited(Rule[PolicySubject]):
 
     Bad:
         [isolation]
-        environments = ["local", "docker", "modal", "daytona", "prime", "e2b"]
+        environments = ["local", "docker", "modal", "daytona", "prime", "e2b", "kubernetes"]
 
     Good:
         [isolation]

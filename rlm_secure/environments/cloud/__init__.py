@@ -1,1 +1,1 @@
-"""The cloud environments: what Modal, Daytona, Prime and E2B share, and one file for each of them."""
+"""The cloud environments: what Modal, Daytona, Prime, E2B and Kubernetes share, and one file for each of them."""

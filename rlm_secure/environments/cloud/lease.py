@@ -225,7 +225,8 @@ class CloudLease(Lease):
             lines = _lines(stream, deadline)
             machine = next(name for line in lines if (name := signed.machine(line)) is not None)
             listen = f"{self._directory}/broker" if self._transport == "exec" else (self._provider.bind, 0)
-            patience: dict[str, Any] = {"idle_seconds": UNRENEWED_SECONDS} if self._provider.pinned else {}
+            silence: dict[str, Any] = {"idle_seconds": UNRENEWED_SECONDS, "watch_stdin": False}
+            patience = silence if self._provider.pinned else {}
             configuration = start_configuration(
                 key, self._policy, listen=listen, arch=machine, supervisor_uid=_SUPERVISOR_UID, **patience
             )
@@ -291,7 +292,7 @@ class CloudLease(Lease):
         """The walls that the provider reports; tests from inside may lower the network wall, or confirm the cgroup."""
         assert self._made is not None
         facts = ", ".join(f"{name} {value}" for name, value in self._made.facts.items())
-        yield WallStatus(Wall.PROVIDER_VM, Level.VENDOR, f"{self.environment} says so; {facts}"[:300])
+        yield from self._provider.walls(around, facts)
         tried = around.connect
         reached = ["?"] if tried is None else sorted(where for where, how in tried.items() if how == "won")
         level = Level.NONE if set(reached) - {_METADATA} else Level.PARTIAL if reached else Level.VENDOR

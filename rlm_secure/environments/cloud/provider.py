@@ -8,14 +8,16 @@ import importlib.util
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
+from rlm_secure.broker.signed import Around
 from rlm_secure.environments.cloud.stream import Program, Stream
 from rlm_secure.environments.remote.data_image import overhead_bytes
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
+from rlm_secure.guarantees import Level, Wall, WallStatus
 from rlm_secure.policy.model import MIB, Policy
 
 #: Labels of every sandbox: that it is ours, the process that owns it, and the attempt that created it.
@@ -81,7 +83,8 @@ class Provider(ABC):
     endpoint: str = ""
     #: Seconds between renewals; None where the provider needs none.
     renew_every: ClassVar[float | None] = None
-    #: Whether a running command keeps the sandbox from being idle: the supervisor must then end when not renewed.
+    #: Whether a running command keeps the sandbox from being idle: the supervisor must then end when not renewed. It
+    #: does not end with its own stream.
     pinned: ClassVar[bool] = False
     #: The address on which a broker listens for the provider's ingress.
     bind: ClassVar[str] = "127.0.0.1"
@@ -119,6 +122,10 @@ class Provider(ABC):
 
     async def close(self) -> None:  # noqa: B027 - some SDKs hold nothing
         """Release the SDK's resources."""
+
+    def walls(self, around: Around, facts: str) -> Iterator[WallStatus]:  # noqa: ARG002 - some are tried from inside
+        """The walls around the sandbox, apart from its network and its limits; `facts` are the provider's own."""
+        yield WallStatus(Wall.PROVIDER_VM, Level.VENDOR, f"{self.name} says so; {facts}"[:300])
 
     @abstractmethod
     def passing(self, error: BaseException) -> bool:

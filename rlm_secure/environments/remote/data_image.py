@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from rlm_secure.policy.model import MIB, Policy
+from rlm_secure.registry import ENVIRONMENTS
 from rlm_secure.resources import sandboxes_dir
 
 #: Memory of a zygote that has imported them, in addition to that of one without: its own, and files that it maps.
@@ -51,9 +52,14 @@ def start_seconds(policy: Policy) -> float:
 
 def unfit(environment: str, reason: str) -> str:
     """The sentence for a sandbox whose zygote could not import what its policy gives to cells."""
+    spec = ENVIRONMENTS.get(environment)
+    if spec is None or spec.builds:
+        built, more = environment, ""
+    else:
+        built, more = "docker", ", push it, and name it by its digest"
     return (
         f"the policy gives packages to cells that this {environment} sandbox cannot import ({reason}); build one that "
-        f"can with `rlm-secure sandbox build {environment} --policy data --base python@sha256:<digest>`"
+        f"can with `rlm-secure sandbox build {built} --policy data --base python@sha256:<digest>`{more}"
     )
 
 

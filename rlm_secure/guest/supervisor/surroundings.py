@@ -41,7 +41,7 @@ def describe(masked: Sequence[str], readonly: Sequence[str]) -> dict[str, Any]:
         "seccomp": seccomp,
         "kernel": os.uname().release,
         "interfaces": _interfaces(),
-        "connect": {f"{host}:{port}": _connect(host, port) for host, port in _ADDRESSES},
+        "connect": {f"{host}:{port}": _connect(host, port) for host, port in (*_ADDRESSES, *_cluster())},
         "write_root": _attempt(_write_root),
         "write_sysctl": _attempt(_write_sysctl),
         "memory_max": _first(_CGROUP_MEMORY),
@@ -68,6 +68,12 @@ def _interfaces() -> list[str]:
         return sorted(os.listdir("/sys/class/net"))
     except OSError:
         return []
+
+
+def _cluster() -> list[tuple[str, int]]:
+    """The address of a cluster's API, which Kubernetes tells every container."""
+    host, port = os.environ.get("KUBERNETES_SERVICE_HOST", ""), os.environ.get("KUBERNETES_SERVICE_PORT", "")
+    return [(host, int(port))] if host and re.fullmatch("[0-9]{1,5}", port) else []
 
 
 def _connect(host: str, port: int) -> str:
