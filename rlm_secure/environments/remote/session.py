@@ -259,10 +259,10 @@ class RemoteSession(ReplayedSession):
     def _bring_back(self) -> bool:
         if not self._policy.isolation.checkpoints:
             return False
-        self._sound = False
         if self._lost:
             self._move()
         else:
+            self._sound = False
             self._client.end(seconds=KILL_SECONDS)
         if (lease := self._lease) is None:
             return False
@@ -281,7 +281,7 @@ class RemoteSession(ReplayedSession):
         with self._parting:
             self._lease = lease
         self._client, self._contexts = lease.client, Contexts(lease)
-        self._lost = False
+        self._lost, self._sound = False, True
 
     def _leased(self, another: Callable[[], Lease]) -> Lease:
         """A new lease. Raises as `another`, and EnvironmentUnavailable once the session is closed: it then ends as soon
