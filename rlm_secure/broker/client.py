@@ -187,8 +187,8 @@ class BrokerClient:
     ) -> dict[str, Any]:
         """Send a request until it is answered. Raises Lost, Declined or ProtocolViolation.
 
-        The broker answers after at most `wait` seconds, each attempt may take `patience` seconds more, and retries
-        end after `seconds`.
+        The broker answers after at most `wait` seconds, each attempt may take `patience` seconds more and what its bytes
+        take, and everything ends after `seconds`.
         """
         started = time.monotonic()
         deadline = started + seconds
@@ -207,7 +207,8 @@ class BrokerClient:
                     self._key.headers(number, method, target, digest),
                     body,
                     limit=limit,
-                    deadline=min(deadline, now + wait + patience),
+                    deadline=deadline,
+                    patience=wait + patience,
                 )
             except TransportLost as lost:
                 said = str(lost)

@@ -6,6 +6,7 @@ stream of an exec, through `dial` in the guest). All limit every read in bytes a
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -44,9 +45,12 @@ class Transport(ABC):
         *,
         limit: int,
         deadline: float,
+        patience: float = math.inf,
     ) -> Response:
         """Send one request and read its answer, of at most `limit` bytes, until `deadline` (time.monotonic()).
 
+        After `patience` seconds without progress it is lost, and in any case when it takes that much longer than its
+        bytes take at the slowest rate (http1.Pace).
         Raises TransportLost when it may be sent again, BadResponse when not. Never follows a redirect.
         """
 
