@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any
 
-_PIECE = 4096
+_PIECES = (4096, 256 * 1024)  # with a rate, and without one
 #: What a link's own buffer holds, in seconds of its rate: beyond that its senders wait.
 _BUFFER_SECONDS = 0.05
 
@@ -59,7 +59,7 @@ class Proxy:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
+        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_PIECES[1]))
         self.port: int = server.sockets[0].getsockname()[1]
         self._started.set()
         self._loop.run_forever()
@@ -74,7 +74,7 @@ class Proxy:
         ends: list[Any] = [writer]
         with contextlib.suppress(OSError, asyncio.CancelledError):
             await self._until(time.monotonic() + 2 * self.delay)  # its handshake
-            there, back = await asyncio.open_connection("127.0.0.1", self._target)
+            there, back = await asyncio.open_connection("127.0.0.1", self._target, limit=_PIECES[1])
             ends.append(back)
             carried = [0]
             await asyncio.gather(
@@ -87,7 +87,7 @@ class Proxy:
         due: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
         arriving = asyncio.ensure_future(self._arrive(due, sink))
         try:
-            while data := await source.read(_PIECE):
+            while data := await source.read(_PIECES[way.rate == 0]):
                 carried[0] += len(data)
                 if self.reset and carried[0] > self.reset:
                     self.resets += 1

@@ -30,6 +30,27 @@ class Response:
     body: bytes
 
 
+class Stored:
+    """A request's body that is in a file of the sandbox already, and the same bytes here.
+
+    `name` is the file, `stored` its size, `packed` whether it is compressed (zlib). The supervisor checks the bytes
+    against the signed digest, wherever they come from. `refused` says why the sandbox did not take them from there.
+    """
+
+    def __init__(self, name: str, stored: int, data: memoryview, *, packed: bool) -> None:
+        self.name = name
+        self.stored = stored
+        self.data = data
+        self.packed = packed
+        self.refused = ""
+
+    def __len__(self) -> int:
+        return self.data.nbytes
+
+
+Body = bytes | memoryview | Stored
+
+
 class Transport(ABC):
     """Carries requests to one broker. Thread-safe: several threads may have requests in flight."""
 
@@ -41,7 +62,7 @@ class Transport(ABC):
         method: str,
         target: str,
         headers: Mapping[str, str],
-        body: bytes | memoryview,
+        body: Body,
         *,
         limit: int,
         deadline: float,
@@ -50,7 +71,7 @@ class Transport(ABC):
         """Send one request and read its answer, of at most `limit` bytes, until `deadline` (time.monotonic()).
 
         After `patience` seconds without progress it is lost, and in any case when it takes that much longer than its
-        bytes take at the slowest rate (http1.Pace).
+        bytes take at the slowest rate (http1.Pace). Only StdioTransport takes a Stored body.
         Raises TransportLost when it may be sent again, BadResponse when not. Never follows a redirect.
         """
 

@@ -13,9 +13,9 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
-from rlm_secure.broker.transports import BadResponse, Response, TransportLost, left
+from rlm_secure.broker.transports import BadResponse, Body, Response, Stored, TransportLost, left
 
 #: The slowest rate that is waited for, in bytes of a request or an answer a second.
 SLOWEST_RATE: Final = 32 * 1024
@@ -49,6 +49,13 @@ class Connection(Protocol):
     def recv(self, size: int, /) -> bytes:
         """Receive up to `size` bytes; none at the end."""
         ...
+
+
+class Fetching(Connection, Protocol):
+    """A connection that can have the sandbox send bytes that are there already."""
+
+    def fetch(self, stored: Stored, /) -> None:
+        """Have `stored` sent to the supervisor. Raises OSError as `send` does."""
 
 
 class Pace:
@@ -85,7 +92,7 @@ def exchange(
     method: str,
     target: str,
     headers: Mapping[str, str],
-    body: bytes | memoryview,
+    body: Body,
     *,
     limit: int,
     deadline: float,
@@ -108,7 +115,12 @@ def exchange(
     return Response(status, received, content), keep
 
 
-def _send(connection: Connection, head: bytes, body: bytes | memoryview, pace: Pace) -> None:
+def _send(connection: Connection, head: bytes, body: Body, pace: Pace) -> None:
+    if isinstance(body, Stored):
+        _send(connection, head, b"", pace)
+        cast("Fetching", connection).fetch(body)
+        pace.moved(len(body))
+        return
     try:
         for part in (head + bytes(body),) if len(body) < 65536 else (head, body):
             view = memoryview(part)

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from rlm_secure.broker.transports import Response, Transport
+from rlm_secure.broker.transports import Body, Response, Transport
 from rlm_secure.broker.transports.http1 import Connection, exchange
 
 _Kept = TypeVar("_Kept", bound=Connection)
@@ -24,7 +24,7 @@ class PooledTransport(Transport, Generic[_Kept]):
         method: str,
         target: str,
         headers: Mapping[str, str],
-        body: bytes | memoryview,
+        body: Body,
         *,
         limit: int,
         deadline: float,

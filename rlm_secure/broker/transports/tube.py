@@ -17,7 +17,7 @@ from collections import deque
 from typing import Any, Final, Protocol
 
 from rlm_secure.broker.protocol import decode
-from rlm_secure.broker.transports import BadResponse, TransportLost, left
+from rlm_secure.broker.transports import BadResponse, Stored, TransportLost, left
 from rlm_secure.broker.transports.lines import EACH, MAX_LINE, Charge, Fields, Lines, fields
 from rlm_secure.errors import ProtocolViolation
 
@@ -89,8 +89,14 @@ class Channel:
     def send(self, data: bytes | memoryview) -> int:
         """Send at most one piece; returns its size. Raises OSError when the connection or its tube is gone."""
         piece = bytes(data[:PIECE])
-        self._tube.send(self, self._name, piece, time.monotonic() + self._timeout)
+        line = {"c": self._name, "d": base64.b64encode(piece).decode("ascii")}
+        self._tube.send(self, line, len(piece), time.monotonic() + self._timeout)
         return len(piece)
+
+    def fetch(self, stored: Stored) -> None:
+        """Have bytes sent from a file of the sandbox. Raises OSError as `send` does."""
+        named = {"f": stored.name, "s": stored.stored, "of": len(stored), "z": stored.packed}
+        self._tube.send(self, {"c": self._name, **named}, 0, time.monotonic() + self._timeout)
 
     def recv(self, size: int) -> bytes:
         """At most `size` bytes received; b"" at the end. Raises OSError in the same cases, or on timeout."""
@@ -150,15 +156,15 @@ class Tube:
             channel = self._channels[self._names] = Channel(self, self._names)
             return channel
 
-    def send(self, channel: Channel, name: int, data: bytes, deadline: float) -> None:
-        """Send bytes of a connection, once the window has room for them."""
+    def send(self, channel: Channel, line: dict[str, Any], size: int, deadline: float) -> None:
+        """Send a line of a connection, once the window has room for its `size` bytes."""
         with self._change:
-            while self._bytes_out + len(data) > WINDOW and not self.broken and not channel.ended:
+            while self._bytes_out + size > WINDOW and not self.broken and not channel.ended:
                 if not self._change.wait(max(deadline - time.monotonic(), 0)):
                     raise Unread("the sandbox does not read")
             if self.broken or channel.ended:
                 raise BrokenPipeError(self.broken or "the connection was closed")
-        self._put({"c": name, "d": base64.b64encode(data).decode("ascii")}, len(data), deadline)
+        self._put(line, size, deadline)
 
     def receive(self, channel: Channel, size: int, deadline: float) -> bytes:
         """Bytes of a connection, once some arrive."""
@@ -265,7 +271,8 @@ class Tube:
         if self._unacknowledged[0][0] > self._ambiguous:
             took = now - self._oldest_at
             self._round_trip = (self._round_trip + took) / 2
-            self._resend_after = min(max(1.25 * self._round_trip + _OWED_SECONDS, _RESEND_SECONDS[0]), _RESEND_SECONDS[1])
+            shortest, longest = _RESEND_SECONDS
+            self._resend_after = min(max(1.25 * self._round_trip + _OWED_SECONDS, shortest), longest)
         self._oldest_at = now
         while self._unacknowledged and self._unacknowledged[0][0] <= number:
             _, size, line = self._unacknowledged.popleft()

@@ -30,6 +30,7 @@ from rlm_secure.environments.cloud.provider import (
     memory_bytes,
     need,
     no_proxy_for_loopback,
+    put_seconds,
 )
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream
 from rlm_secure.environments.interface import Environment, Session
@@ -59,6 +60,7 @@ __all__ = [
     "memory_bytes",
     "need",
     "no_proxy_for_loopback",
+    "put_seconds",
 ]
 
 _log = logging.getLogger("rlm_secure.cloud")

@@ -62,6 +62,16 @@ class Loop:
             future.cancel()
             raise
 
+    def begin(self, step: Callable[..., Awaitable[T]], *arguments: Any) -> concurrent.futures.Future[T]:
+        """Start a step; the result is the future's, which can be cancelled. Raises TransportLost."""
+
+        async def run() -> T:
+            return await step(*arguments)
+
+        if self._closed:
+            raise TransportLost("the sandbox was closed")
+        return asyncio.run_coroutine_threadsafe(run(), self._loop)
+
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run it in the background, until it ends or the loop does."""
         asyncio.run_coroutine_threadsafe(coroutine, self._loop)

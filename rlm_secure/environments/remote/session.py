@@ -43,7 +43,7 @@ from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
 _log = logging.getLogger("rlm_secure.broker")
-_UPLOAD_BYTES_A_SECOND = 1e6
+_BOUND_BYTES_A_SECOND = 1e6
 
 
 class UnfitImage(EnvironmentUnavailable):
@@ -104,16 +104,15 @@ class RemoteSession(ReplayedSession):
             if isinstance(payload, SharedContext):
                 raise TypeError("a context that is shared by memory stays on its machine; give the payload itself")
             flat = flatten(payload, Gate(self._policy))
-            seconds = limits.start_seconds + flat.view.nbytes / _UPLOAD_BYTES_A_SECOND
             self._contexts.keep(self._needed())
             try:
-                upload = self._contexts.send(flat.view, seconds=seconds)
+                upload = self._contexts.send(flat.view, seconds=limits.start_seconds)
             except Lost as lost:
                 raise SessionEnded(self._gone(lost)) from None
             except Declined as declined:
                 raise EnvironmentUnavailable(f"the context {name!r} could not be sent: {declined}") from None
             request = {"op": "context", "name": name, "kind": flat.kind, "length": flat.length, **(also or {})}
-            self._command(LogEntry(request, upload), seconds)
+            self._command(LogEntry(request, upload), limits.start_seconds + flat.view.nbytes / _BOUND_BYTES_A_SECOND)
             self._contexts.bind(name, upload)
             if not self._ended:
                 self._contexts.keep(self._needed())

@@ -3,8 +3,10 @@
 One JSON object per line: {"n": 5, "a": 3, "c": 1, "d": "<base64>"} is the 5th line of its direction, acknowledges
 3 lines of the other direction, and carries bytes of connection 1; "end": true closes the connection. {"a": 3} only
 acknowledges, {"a": 3, "again": true} asks for everything after 3, and {"bye": true} ends the program where the end of a
-stream cannot be seen. The first line of a connection opens it. Lines may be lost, duplicated or mixed with output of a
-shell: data is delivered once, in order and unchanged, or not at all.
+stream cannot be seen. {"n": 6, "a": 3, "c": 1, "f": "<name>", "s": 900, "of": 4000, "z": true} sends the connection the
+4000 bytes that a file of 900 bytes holds, compressed, and removes the file (fetch.py). The first line of a connection
+opens it. Lines may be lost, duplicated or mixed with output of a shell: data is delivered once, in order and unchanged,
+or not at all.
 
 It has no key and trusts neither side: the data that it carries is signed, and its buffers have limits.
 """
@@ -24,6 +26,7 @@ from collections import deque
 from typing import Any
 
 from .. import wire
+from .fetch import STORED, Fetch
 
 VERSION = 1
 #: Largest line: enough for one that carries `PIECE` bytes. A longer line is ignored.
@@ -84,7 +87,8 @@ class Sequencer:
         if self._unacknowledged[0][0] > self._ambiguous:
             took = now - self._oldest_at
             self._round_trip = (self._round_trip + took) / 2
-            self._resend_after = min(max(1.25 * self._round_trip + _OWED_SECONDS, _RESEND_SECONDS[0]), _RESEND_SECONDS[1])
+            shortest, longest = _RESEND_SECONDS
+            self._resend_after = min(max(1.25 * self._round_trip + _OWED_SECONDS, shortest), longest)
         self._oldest_at = now
         while self._unacknowledged and self._unacknowledged[0][0] <= number:
             self.bytes_out -= self._unacknowledged.popleft()[1]
@@ -184,6 +188,8 @@ class Dial:
         self._outbound = bytearray()
         self._connections: dict[int, socket.socket] = {}
         self._waiting: dict[int, bytearray] = {}
+        self._fetches: dict[int, Fetch] = {}
+        self._stored = os.path.join(os.path.dirname(path), STORED)
         self._misses = 0
         self._running = True
         self._look_at, self._look_again = math.inf, 0.0
@@ -200,7 +206,8 @@ class Dial:
                 poll.register(self._sink, select.POLLOUT)
             room = self._sequencer.bytes_out < WINDOW and len(self._outbound) < WINDOW
             for name, connection in self._connections.items():
-                wanted = (select.POLLIN if room else 0) | (select.POLLOUT if self._waiting[name] else 0)
+                sends = self._waiting[name] or name in self._fetches
+                wanted = (select.POLLIN if room else 0) | (select.POLLOUT if sends else 0)
                 if wanted:
                     poll.register(connection, wanted)
             pause = min(_AGAIN_SECONDS, self._sequencer.acknowledges_in(time.monotonic()))
@@ -258,11 +265,14 @@ class Dial:
                     _number(line["c"]),
                     base64.b64decode(line.get("d", "")),
                     bool(line.get("end")),
+                    _stored(line) if "f" in line else None,
                 )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return  # damaged: its number is now missing, and is requested again
 
-    def _numbered(self, number: int, name: int, data: bytes, end: bool) -> None:
+    def _numbered(
+        self, number: int, name: int, data: bytes, end: bool, stored: tuple[str, int, int, bool] | None
+    ) -> None:
         if not self._sequencer.accept(number, len(data), time.monotonic()):
             if self._sequencer.gap(number, time.monotonic()):
                 self._put(self._sequencer.stamp({"again": True}))
@@ -273,6 +283,17 @@ class Dial:
             self._close(name, tell=False)
         elif self._open(name):
             self._waiting[name] += data
+            if stored is not None:
+                self._fetch(name, *stored)
+            else:
+                self._drain(name)
+
+    def _fetch(self, name: int, *stored: Any) -> None:
+        try:
+            self._fetches[name] = Fetch(self._stored, *stored)
+        except (OSError, ValueError):
+            self._close(name)  # the host sends the bytes itself
+        else:
             self._drain(name)
 
     def _open(self, name: int) -> bool:
@@ -298,12 +319,17 @@ class Dial:
     def _drain(self, name: int) -> None:
         connection, waiting = self._connections[name], self._waiting[name]
         try:
-            while waiting:
+            while waiting or name in self._fetches:
+                if not waiting:
+                    waiting += self._fetches[name].read()
+                if not waiting:
+                    self._fetches.pop(name).remove()
+                    return
                 sent = connection.send(waiting)
                 del waiting[:sent]
         except BlockingIOError:
             return
-        except OSError:
+        except (OSError, ValueError):
             self._close(name)
 
     def _carry(self, name: int) -> None:
@@ -324,6 +350,8 @@ class Dial:
         if connection is not None:
             connection.close()
             del self._waiting[name]
+            if (fetch := self._fetches.pop(name, None)) is not None:
+                fetch.close()
             if tell:
                 self._put(self._sequencer.stamp(self._sequencer.line({"c": name, "end": True}, 0)))
                 self._look_at, self._look_again = 0.0, _LOOK_SECONDS[0]
@@ -360,6 +388,11 @@ class Dial:
             return
         except OSError:
             sys.exit(0)
+
+
+def _stored(line: dict[str, Any]) -> tuple[str, int, int, bool]:
+    """The arguments of a Fetch, without its directory."""
+    return str(line["f"]), _number(line["s"]), _number(line["of"]), bool(line["z"])
 
 
 def _number(value: Any) -> int:
