@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import json
 import logging
 import random
 import re
@@ -25,8 +28,8 @@ from tests.loops import scripted
 
 pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
 
-#: The providers whose adapters differ most: what the broker does is the same at each.
-TWO = ("e2b", "modal")
+#: What the broker does is the same at each provider; the second one's adapter differs most from the first one's.
+TWO = ("e2b", pytest.param("modal", marks=pytest.mark.exhaustive))
 SIXTEEN = "print(len(llm_query_batched([str(n) for n in range(16)])))"
 
 
@@ -62,16 +65,16 @@ def left_over(cloud: Cloud) -> list[Path]:
 
 @pytest.mark.parametrize("name", TWO)
 def test_a_slow_uplink_carries_a_context_once(name: str) -> None:
-    text = noise(900_000)  # with base64 twice, as E2B has it, 12 s of this link
+    text = noise(600_000)  # with base64 twice, as E2B has it, 8.5 s of this link
     with behind(name, delay=0.05) as (cloud, proxy), cloud.session() as session:
-        proxy.up.rate = 1_200_000 / 8
+        proxy.up.rate = 1_000_000 / 8
         before = proxy.up.bytes
         session.load_context("context_0", text)
-        assert session.execute("print(len(context_0), context_0[-9:])", reply).stdout == f"900000 {text[-9:]}\n"
+        assert session.execute("print(len(context_0), context_0[-9:])", reply).stdout == f"600000 {text[-9:]}\n"
         assert proxy.up.bytes - before < 1.9 * len(text)
 
 
-@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("name", [pytest.param("e2b", marks=pytest.mark.exhaustive), "modal"])
 def test_a_slow_downlink_carries_a_result_once(name: str) -> None:
     with behind(name, delay=0.05) as (cloud, proxy), cloud.session() as session:
         proxy.down.rate = 2_000_000 / 8
@@ -97,7 +100,7 @@ def test_a_far_cell_is_one_request_and_a_far_call_one_more(name: str) -> None:
 
         for code, least in (("x = 1", 1), ("llm_query('q')", 2), (SIXTEEN, 2)):
             found = []
-            for _ in range(3):
+            for _ in range(2):
                 time.sleep(1.2)  # what was not acknowledged with a cell is acknowledged
                 found.append(requests(code))
             assert min(found) == least, (code, found)
@@ -112,7 +115,7 @@ def test_a_large_context_comes_as_files(name: str, caplog: pytest.LogCaptureFixt
         with caplog.at_level(logging.WARNING, "rlm_secure"):
             session.load_context("context_0", text)
         code = "import hashlib\nprint(hashlib.sha256(context_0.encode()).hexdigest())"
-        expected = __import__("hashlib").sha256(text.encode()).hexdigest()
+        expected = hashlib.sha256(text.encode()).hexdigest()
         assert session.execute(code, reply).stdout == f"{expected}\n"
         assert not caplog.records
         assert proxy.up.bytes - sent < len(text), "the half that can be compressed is"
@@ -127,7 +130,7 @@ def test_a_context_whose_file_cannot_be_written_comes_over_the_stream(
     text = noise(1_200_000)
     with provided(name) as cloud, cloud.session() as session:
         where = cloud.wire.upload if name == "e2b" else cloud.wire.run
-        cloud.emulator.fail(where, status=503, times=9)
+        cloud.emulator.fail(where, status=400, times=9)
         with caplog.at_level(logging.WARNING, "rlm_secure"):
             session.load_context("context_0", text)
         cloud.emulator.faults.clear()
@@ -136,11 +139,11 @@ def test_a_context_whose_file_cannot_be_written_comes_over_the_stream(
         assert said.startswith("a context comes over the stream: its file could not be put there (")
 
 
-@pytest.mark.parametrize("damage", ["gone", "link", "short", "other"])
-def test_a_file_that_is_not_what_was_signed_is_never_a_context(damage: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_is_not_what_was_signed_is_never_a_context(caplog: pytest.LogCaptureFixture) -> None:
     text = noise(1_200_000)
     with provided("e2b") as cloud, cloud.session() as session:
         upload = cloud.emulator._upload
+        damage = ""
 
         def damaged(box: Any, request: Any) -> Any:
             answer = upload(box, request)
@@ -159,15 +162,16 @@ def test_a_file_that_is_not_what_was_signed_is_never_a_context(damage: str, capl
             return answer
 
         cloud.emulator._upload = damaged
-        if damage == "other":
-            with pytest.raises(ProtocolViolation, match="not signed"):
+        for damage in ("gone", "link", "short"):
+            caplog.clear()
+            with caplog.at_level(logging.WARNING, "rlm_secure"):
                 session.load_context("context_0", text)
-            return
-        with caplog.at_level(logging.WARNING, "rlm_secure"):
+            assert session.execute("print(len(context_0), context_0[-9:])", reply).stdout == f"1200000 {text[-9:]}\n"
+            (said,) = [each.getMessage() for each in caplog.records]
+            assert said.startswith("a context comes over the stream: the sandbox did not take its file ("), damage
+        damage = "other"
+        with pytest.raises(ProtocolViolation, match="not signed"):
             session.load_context("context_0", text)
-        assert session.execute("print(len(context_0), context_0[-9:])", reply).stdout == f"1200000 {text[-9:]}\n"
-        (said,) = [each.getMessage() for each in caplog.records]
-        assert said.startswith("a context comes over the stream: the sandbox did not take its file (")
 
 
 def outage(name: str, seconds: float) -> None:
@@ -207,7 +211,7 @@ def test_an_outage_of_45_seconds_is_waited_out(name: str) -> None:
     ("name", "link"),
     [
         ("e2b", {"delay": 0.1, "up": 20e6, "down": 20e6}),
-        ("modal", {"delay": 0.02, "up": 20e6, "down": 20e6}),
+        pytest.param("modal", {"delay": 0.02, "up": 20e6, "down": 20e6}, marks=pytest.mark.exhaustive),
         pytest.param("daytona", {"delay": 0.05, "up": 10e6, "down": 10e6}, marks=pytest.mark.exhaustive),
         pytest.param("prime", {"delay": 0.05, "up": 10e6, "down": 10e6}, marks=pytest.mark.exhaustive),
         pytest.param("e2b", {"delay": 0.05, "up": 2e6, "down": 2e6}, marks=pytest.mark.exhaustive),
@@ -225,8 +229,8 @@ def test_everything_works_over_a_network_that_is_far_and_slow(name: str, link: d
             stopped = session.execute("while True: pass", reply, seconds=1)
             assert isinstance(stopped.error, CellTimeout)
             assert session.execute("print(kept, len(context_0))", reply).stdout == "7 20000008\n"
-        sources = {"a.py": "def f(x): return x\n" * 50, "b.py": "def g(x): return x\n" * 50}
-        turns = [turn.replace("ASK", repr(demo.ASK)) for turn in demo.TURNS]
+        sources = demo.read_sources(Path(asyncio.__file__).parent)
+        turns = [turn.replace("ASK", json.dumps(demo.ASK)) for turn in demo.TURNS]
         rlm = scripted(turns, demo.reader, policy=cloud.policy(), environment=name, environment_kwargs=cloud.options)
         assert rlm.completion(sources, demo.QUESTION).response == demo.plain_answer(sources.values())
 

@@ -170,7 +170,7 @@ class Tube:
         """Bytes of a connection, once some arrive."""
         with self._change:
             while not channel.inbound and not channel.ended and not self.broken:
-                if not self._change.wait(left(deadline)):
+                if not self._change.wait(max(deadline - time.monotonic(), 0)):
                     raise TimeoutError("nothing came")
             if self.broken and not channel.inbound:
                 raise BrokenPipeError(self.broken)
