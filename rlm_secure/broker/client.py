@@ -23,7 +23,7 @@ from rlm_secure.broker import signed
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Events, Started
-from rlm_secure.broker.transports import BadResponse, Body, Response, Stored, Transport, TransportLost
+from rlm_secure.broker.transports import BadResponse, Body, Closed, Response, Stored, Transport, TransportLost
 from rlm_secure.broker.transports.http1 import SLOWEST_RATE
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
 
@@ -33,8 +33,6 @@ VERSION: Final = 1
 #: Bytes of one chunk of a context, and of one that is in a file of the sandbox.
 CHUNK: Final = 4 * 1024 * 1024
 STORED_CHUNK: Final = 8 * 1024 * 1024
-#: Attempts in which the sandbox may send a chunk from a file; then it is sent from here.
-_STORED_ATTEMPTS: Final = 2
 
 #: Longest wait of one long poll, and how much longer its answer may take (seconds).
 _POLL_SECONDS = 20.0
@@ -237,7 +235,7 @@ class BrokerClient:
                 )
             except TransportLost as lost:
                 said = str(lost)
-                if isinstance(body, Stored) and attempt + 1 >= _STORED_ATTEMPTS:
+                if isinstance(body, Stored) and isinstance(lost, Closed):
                     body.refused = said
                     body = body.data
             except BadResponse as bad:

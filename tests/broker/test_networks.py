@@ -258,6 +258,30 @@ def test_acknowledgements_are_progress_while_an_answer_is_waited_for(link: Link)
     transport.close()
 
 
+def test_a_full_window_is_waited_for_while_anything_is_acknowledged(link: Link) -> None:
+    transport, _ = channel_over(link)
+    body = b"x" * (WINDOW + 3 * PIECE)
+    lines = 1 + -(-len(body) // PIECE)
+
+    def acknowledge() -> None:
+        while len(link.lines) < 1 + (WINDOW - 1000) // PIECE:
+            time.sleep(0.01)
+        time.sleep(1.0)
+        link.say(a=1)  # the head: it makes no room for a piece
+        time.sleep(1.5)
+        while len(link.lines) < lines:
+            link.say(a=len(link.lines))
+            time.sleep(0.05)
+        link.say(n=1, a=lines, c=2, d=base64.b64encode(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").decode())
+
+    helper = threading.Thread(target=acknowledge)
+    helper.start()
+    got = transport.request("PUT", "/x", {}, body, limit=10, deadline=time.monotonic() + 60, patience=2.0)
+    helper.join()
+    assert got.status == 200
+    transport.close()
+
+
 # -- files -----------------------------------------------------------------------------------------------------
 
 NAME = "0123456789abcdef" * 2

@@ -17,6 +17,10 @@ class TransportLost(Exception):
     """A request or its answer was lost; the same request may be sent again."""
 
 
+class Closed(TransportLost):
+    """The other side closed the connection instead of answering."""
+
+
 class BadResponse(Exception):
     """The bytes received are not an answer, or are over the limit. The message says what they were."""
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol, cast
 
-from rlm_secure.broker.transports import BadResponse, Body, Response, Stored, TransportLost, left
+from rlm_secure.broker.transports import BadResponse, Body, Closed, Response, Stored, TransportLost, left
 
 #: The slowest rate that is waited for, in bytes of a request or an answer a second.
 SLOWEST_RATE: Final = 32 * 1024
@@ -169,7 +169,7 @@ class _Reader:
             if searched >= limit + len(end):
                 raise BadResponse(f"a line or head of more than {limit} bytes")
             if not self.more():
-                raise TransportLost("the connection ended before an answer")
+                raise Closed("the connection ended before an answer")
         taken = bytes(self.buffer[:at])
         del self.buffer[: at + len(end)]
         return taken

@@ -36,7 +36,7 @@ from rlm_secure.environments.cloud.provider import (
     SandboxPlan,
     memory_bytes,
 )
-from rlm_secure.environments.cloud.stored import STORED_BYTES, stored
+from rlm_secure.environments.cloud.stored import STORED_BYTES, Uplink, stored
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream, cancelled
 from rlm_secure.environments.owner import owner
 from rlm_secure.environments.quota import SandboxQuota, Use
@@ -107,6 +107,7 @@ class CloudLease(Lease):
         self._directory = ""
         self._supervisor: Stream | None = None
         self._memory: int | None = None
+        self._uplink = Uplink()
         self._refusals = 0
         self._quota = quota
         self._loop = Loop(provider.name)
@@ -128,7 +129,9 @@ class CloudLease(Lease):
             self._loop.spawn(self._renew(self._provider.renew_every))
         deadline = time.monotonic() + self._policy.limits.start_seconds
         folder = f".rlm-secure-{secrets.token_hex(4)}"
+        began = time.monotonic()
         path = self._persistent(lambda: self._provider.put(f"{folder}/guest.zip", bundle().data), deadline)
+        self._uplink.took(len(bundle().data), time.monotonic() - began)
         self._directory = path.rpartition("/")[0]
         key = SessionKey()
         try:
@@ -312,6 +315,7 @@ class CloudLease(Lease):
             self._loop,
             lambda name, content: self._provider.put(f"{folder}/{_STORED}/{name}", content),
             self._provider.explain,
+            self._uplink,
             data,
         )
 
