@@ -7,6 +7,7 @@ protocol: over the Unix socket that Docker uses, and over the dialled stream tha
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import threading
 import time
@@ -23,11 +24,14 @@ from rlm_secure.environments.docker.engine import connect, image
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.errors import RLMSecureError
 from tests.broker.support import DialledLease, ProcessLease
+from tests.clouds.conftest import behind
 
 QUERIES = 20
 CELL = f"for _ in range({QUERIES}): llm_query('q')"
 MEGABYTES_100 = "x" * 100_000_000
 POLL_SECONDS = 0.1
+#: 2 MB of text that compression makes about half as long.
+WORDS = " ".join(f"{number * number % 999_983 * 7919:x}" for number in range(220_000))[:2_000_000]
 
 
 class Poller:
@@ -145,6 +149,52 @@ def broker_context() -> Iterator[Sequence[Case]]:
             return action
 
         yield [Case("Unix socket", load(unix)), Case("dialled stream", load(dialled))]
+
+
+if importlib.util.find_spec("e2b") is not None:
+
+    @benchmark("broker-far", "a cloud (E2B's SDK and an emulator) at 50 ms one way, and over 2 Mbit/s")
+    def broker_far() -> Iterator[Sequence[Case]]:
+        """The round trips and requests of a cell, of a call in it, and of contexts; a model answers at once."""
+        with (
+            behind("e2b", delay=0.05) as (far, _),
+            behind("e2b", delay=0.05) as (slow, link),
+            far.session(policy()) as session,
+            slow.session(policy()) as slowly,
+        ):
+            link.up.rate = link.down.rate = 2e6 / 8
+            asked = [0]
+
+            def requests() -> float:
+                before, asked[0] = asked[0], len(far.emulator.recorded(far.wire.write))
+                return asked[0] - before
+
+            def cell(code: str) -> Callable[[], None]:
+                def action() -> None:
+                    result = session.execute(code, lambda call: ["r"] * 16 if call.kind != "llm_query" else "r")
+                    assert result.error is None
+
+                return action
+
+            def load(into: RemoteSession, text: str) -> Callable[[], None]:
+                return lambda: into.load_context("context_0", text)
+
+            small = load(slowly, WORDS[:10_000])
+            codes = {
+                "a cell": "x = 1",
+                "a call": "llm_query('q')",
+                "a batch of 16": "llm_query_batched([str(n) for n in range(16)])",
+            }
+            yield [
+                *(Case(name, cell(code)) for name, code in codes.items()),
+                *(
+                    Case(f"{name}: requests", cell(code), before=requests, value=requests, unit="requests")
+                    for name, code in codes.items()
+                ),
+                Case("20 MB of context", load(session, WORDS * 10), slow=True, small=load(session, WORDS)),
+                Case("2 MB over 2 Mbit/s", load(slowly, WORDS), slow=True, small=small),
+                Case("1 MB over 2 Mbit/s, by the stream", load(slowly, WORDS[:1_000_000]), slow=True, small=small),
+            ]
 
 
 def _image() -> str | None:

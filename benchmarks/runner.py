@@ -39,8 +39,8 @@ SMOKE_ROUNDS = 2
 class Case:
     """One thing to time. `units` is the number of operations in one call of `action`; `before` runs untimed.
 
-    `value` returns the figure if it is not the duration of `action`. What is `slow` is not warmed up, and runs once
-    where it only has to be seen to work; then `small` runs in its place, if there is one.
+    `value` returns the figure if it is not the duration of `action`; `unit` is its unit. What is `slow` is not warmed
+    up, and runs once where it only has to be seen to work; then `small` runs in its place, if there is one.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Case:
     value: Callable[[], float] | None = None
     slow: bool = False
     small: Callable[[], Any] | None = None
+    unit: str = "s"
 
 
 Cases: TypeAlias = Callable[[], Iterator[Sequence[Case]]]
@@ -66,13 +67,14 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Line:
-    """The result of one case: seconds for one operation, and the ratio to the table's first case."""
+    """The result of one case: the figure for one operation, and the ratio to the table's first case."""
 
     case: str
     median: float
     p90: float
     rounds: int
     ratio: float
+    unit: str = "s"
 
 
 REGISTRY: dict[str, Benchmark] = {}
@@ -120,6 +122,7 @@ def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
             sorted(taken)[int(len(taken) * 0.9)],
             len(taken),
             statistics.median(taken) / first,
+            case.unit,
         )
         for case, taken in zip(cases, samples, strict=True)
     ]
@@ -139,11 +142,17 @@ def show(chosen: Benchmark, lines: Sequence[Line]) -> str:
     """A table for people."""
     width = max(len(line.case) for line in lines)
     rows = [
-        f"  {line.case:<{width}}  {duration(line.median):>10}  {duration(line.p90):>10}  {line.ratio:>10.2f}x"
+        f"  {line.case:<{width}}  {figure(line.median, line.unit):>10}  {figure(line.p90, line.unit):>10}"
+        + (f"  {line.ratio:>10.2f}x" if line.unit == "s" else "")
         for line in lines
     ]
     head = f"  {'':<{width}}  {'median':>10}  {'p90':>10}  {'ratio':>11}"
     return "\n".join([f"{chosen.name}: {chosen.title}", head, *rows, ""])
+
+
+def figure(value: float, unit: str) -> str:
+    """Format a figure: seconds as a duration, anything else as a number."""
+    return duration(value) if unit == "s" else f"{value:.2f} {unit}"
 
 
 def duration(seconds: float) -> str:

@@ -11,22 +11,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import math
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from rlm_secure.broker import signed
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Events, Started
-from rlm_secure.broker.transports import BadResponse, Response, Transport, TransportLost
+from rlm_secure.broker.transports import BadResponse, Body, Closed, Response, Stored, Transport, TransportLost
+from rlm_secure.broker.transports.http1 import SLOWEST_RATE
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
 
+_log = logging.getLogger("rlm_secure.broker")
+
 VERSION: Final = 1
-#: Bytes of one chunk of a context.
+#: Bytes of one chunk of a context, and of one that is in a file of the sandbox.
 CHUNK: Final = 4 * 1024 * 1024
+STORED_CHUNK: Final = 8 * 1024 * 1024
 
 #: Longest wait of one long poll, and how much longer its answer may take (seconds).
 _POLL_SECONDS = 20.0
@@ -69,7 +75,7 @@ class BrokerClient:
         frame_bytes: int,
         alive: Callable[[], bool] = lambda: True,
         refusals: Callable[[int], None] = lambda _: None,
-        patience: float = 30.0,
+        patience: float = 60.0,
     ) -> None:
         self._transport = transport
         self._key = key
@@ -140,13 +146,23 @@ class BrokerClient:
         """Interrupt the worker by signal, and have it killed after `grace` seconds."""
         self._request("POST", "/interrupt", _encode({"grace_seconds": grace}), seconds=seconds)
 
-    def upload(self, number: int, data: memoryview, *, seconds: float) -> None:
-        """Upload a context in chunks. The bytes are never copied as a whole, and hashed once."""
-        deadline = time.monotonic() + seconds
+    def upload(
+        self, number: int, data: memoryview, *, seconds: float, stored: Iterator[Stored | None] | None = None
+    ) -> None:
+        """Upload a context in chunks. The bytes are never copied as a whole, and hashed once.
+
+        It takes at most `seconds` and what its bytes take at the slowest rate. `stored` gives each chunk of
+        STORED_CHUNK bytes that is in a file of the sandbox already, or None where it could not be put there.
+        """
+        deadline = time.monotonic() + seconds + data.nbytes / SLOWEST_RATE
         whole = hashlib.sha256()
         offset = 0
+        size = STORED_CHUNK
         while True:
-            chunk = data[offset : offset + CHUNK]
+            there = None if stored is None else next(stored, None)
+            if there is None:
+                stored, size = None, CHUNK
+            chunk = data[offset : offset + size]
             digest = hashlib.sha256(chunk)
             whole.update(digest.digest())
             target = f"/context/{number}?offset={offset}&total={data.nbytes}"
@@ -154,7 +170,10 @@ class BrokerClient:
             if offset == data.nbytes:
                 target += f"&sha256={whole.hexdigest()}"
             left = max(deadline - time.monotonic(), 0.01)
-            answer = self._request("PUT", target, chunk, seconds=left, digest=digest.hexdigest())
+            answer = self._request("PUT", target, there or chunk, seconds=left, digest=digest.hexdigest())
+            if there is not None and there.refused:
+                _log.warning("a context comes over the stream: the sandbox did not take its file (%s)", there.refused)
+                stored, size = None, CHUNK
             if signed.received(answer) != offset:
                 raise ProtocolViolation("the broker broke the protocol: it lost a part of a context")
             if offset == data.nbytes:
@@ -170,16 +189,18 @@ class BrokerClient:
         # A frame is sent as a JSON string, in which each of its characters takes at most two bytes.
         limit = 2 * self._frame_bytes + _SMALL_ANSWER
         longest = wait + self._patience
-        seconds = longest if seconds is None else min(seconds, longest)
-        return signed.events(self._request(method, target, body, limit=limit, seconds=seconds, wait=wait))
+        seconds = longest if seconds is None else seconds
+        answer = self._request(method, target, body, limit=limit, seconds=seconds, silence=longest, wait=wait)
+        return signed.events(answer)
 
     def _request(
         self,
         method: str,
         target: str,
-        body: bytes | memoryview = b"",
+        body: Body = b"",
         *,
         seconds: float,
+        silence: float = math.inf,
         limit: int = _SMALL_ANSWER,
         wait: float = 0.0,
         patience: float = _ANSWER_SECONDS,
@@ -187,18 +208,20 @@ class BrokerClient:
     ) -> dict[str, Any]:
         """Send a request until it is answered. Raises Lost, Declined or ProtocolViolation.
 
-        The broker answers after at most `wait` seconds, each attempt may take `patience` seconds more, and retries
-        end after `seconds`.
+        The broker answers after at most `wait` seconds; each attempt may take `patience` seconds more, and what its
+        bytes take. After `silence` seconds no attempt begins, or waits for progress; after `seconds` everything ends.
         """
         started = time.monotonic()
-        deadline = started + seconds
-        digest = digest or hashlib.sha256(body).hexdigest()
+        deadline, give_up = started + seconds, started + min(silence, seconds)
+        if digest is None:
+            assert not isinstance(body, Stored)
+            digest = hashlib.sha256(body).hexdigest()
         number = self._next()
         attempt = 0
         said = "it was never reached"
         while True:
             now = time.monotonic()
-            if now >= deadline or (attempt and not self._alive()):
+            if now >= give_up or (attempt and not self._alive()):
                 raise Lost(f"the broker does not answer ({said})")
             try:
                 answer = self._transport.request(
@@ -207,10 +230,14 @@ class BrokerClient:
                     self._key.headers(number, method, target, digest),
                     body,
                     limit=limit,
-                    deadline=min(deadline, now + wait + patience),
+                    deadline=deadline,
+                    patience=min(wait + patience, give_up - now),
                 )
             except TransportLost as lost:
                 said = str(lost)
+                if isinstance(body, Stored) and isinstance(lost, Closed):
+                    body.refused = said
+                    body = body.data
             except BadResponse as bad:
                 raise ProtocolViolation(f"the broker broke the protocol: {bad}") from None
             else:
@@ -227,7 +254,7 @@ class BrokerClient:
                         raise Declined(answer.status, refusal.rule, f"the broker refused {asked}: {refusal.text}")
                     number = self._next()  # another thread's request overtook this one, which was not applied
             pause = _RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)] * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries
-            time.sleep(max(min(pause, deadline - time.monotonic()), 0.0))
+            time.sleep(max(min(pause, give_up - time.monotonic()), 0.0))
             attempt += 1
 
     def _believe(self, answer: Response, number: int, method: str, target: str) -> dict[str, Any] | None:

@@ -73,6 +73,7 @@ class Supervisor(Transport):
         *,
         limit: int,
         deadline: float,
+        patience: float = 0.0,
     ) -> Response:
         route = f"{method} /{target.partition('?')[0].split('/')[1]}"
         self.asked.append(route)

@@ -194,6 +194,8 @@ class ProcessPipe:
     Nobody reads or writes while they are closed: the number of a closed one may be that of the next pipe.
     """
 
+    undelivered = 0
+
     def __init__(self, command: list[str]) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
         assert self.process.stdin is not None

@@ -30,6 +30,8 @@ SECONDS = 60.0
 class Filled:
     """A pipe whose other end says hello, and `pieces` once it is told to. Counts what is read from it and written."""
 
+    undelivered = 0
+
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = itertools.chain([HELLO], pieces)
         self._greeted = False

@@ -25,6 +25,7 @@ from rlm_secure.policy.model import BestEffort
 from rlm_secure.sandbox import Sandbox
 from tests.emulators.base import until
 from tests.emulators.kubernetes import ENGINE, IMAGE
+from tests.emulators.proxy import Proxy
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,22 @@ def provided(name: str, transport: str = "exec") -> Iterator[Cloud]:
         assert until(lambda: not ours(before)), ours(before)
     finally:
         made.emulator.close()
+
+
+@contextmanager
+def behind(name: str, **link: Any) -> Iterator[tuple[Cloud, Proxy]]:
+    """The provider behind a network; see Proxy for `link`."""
+    with provided(name) as cloud:
+        emulator = cloud.emulator
+        proxy = Proxy(emulator.grpc_port if name == "modal" else emulator.port, **link)
+        if name == "modal":
+            emulator.grpc_port = proxy.port
+        else:
+            emulator.url = f"http://127.0.0.1:{proxy.port}"
+        try:
+            yield cloud, proxy
+        finally:
+            proxy.close()
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected by

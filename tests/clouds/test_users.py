@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,9 +42,17 @@ def processes(cloud: Cloud) -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def test_where_programs_start_as_root_nobody_stays_root_and_worker_and_supervisor_are_two(cloud: Cloud) -> None:
+def test_where_programs_start_as_root_nobody_stays_root_and_worker_and_supervisor_are_two(
+    cloud: Cloud, caplog: pytest.LogCaptureFixture
+) -> None:
     with cloud.session(required=BOTH) as session:
         session.execute("x = 1", lambda call: None)
+        with caplog.at_level(logging.WARNING, "rlm_secure"):
+            session.load_context("context_0", "as a file, which dial reads " * 50_000)
+        assert session.execute("print(len(context_0))", lambda call: None).stdout == "1400000\n"
+        assert not caplog.records
+        (directory,) = (path for box in cloud.emulator.made for path in box.home.glob(".rlm-secure-*/stored"))
+        assert (directory.stat().st_uid, directory.stat().st_mode & 0o777, list(directory.iterdir())) == (65533, 0o700, [])
         assert session.report[Wall.SEPARATE_UID].evidence == "the supervisor is uid 65533, the worker 65534"
         assert session.report[Wall.SEALED_SUPERVISOR].evidence.startswith("uid 65533, Landlock ABI ")
         seen = processes(cloud)

@@ -143,6 +143,8 @@ def _digest(body: bytes) -> str:
 class Pipe:
     """A dialled stream: says hello, and once it was written to, these pieces; then it ends."""
 
+    undelivered = 0
+
     def __init__(self, pieces: Pieces) -> None:
         self._peer = Peer(pieces)
         self._spoken_to = threading.Event()
@@ -382,7 +384,7 @@ class _Signed(Transport):
         self._status = status
         self._body = body
 
-    def request(self, method: str, target: str, headers: Any, body: Any, *, limit: int, deadline: float) -> Response:
+    def request(self, method: str, target: str, headers: Any, body: Any, **_: Any) -> Response:
         """See Transport.request."""
         number = headers["Rlm-Id"]
         mac = http.answer_mac(KEY, number, method, target, self._status, _digest(self._body))

@@ -598,6 +598,9 @@ READERS: dict[str, Reader] = {
     "guest/language/compiler.py": Reader("compile", reason="a cell's own source, in its worker, under the clock of its cell"),
     "guest/session/tagged.py": Reader("binascii.a2b_base64", reason="values that the host set"),
     "guest/supervisor/dial.py": Reader("base64.b64decode, find in a loop, os.read, recv, wire.loads", ("guest lines",)),
+    "guest/supervisor/fetch.py": Reader(
+        "os.read zlib.decompressobj", reason="64 KiB at a time, as many as were announced and are taken; nobody looks at them"
+    ),
     "guest/language/facades/binary.py": Reader("zlib.decompressobj", reason="for a cell, in its worker, under its own limits"),
     "guest/language/library/array.py": Reader("struct.unpack", reason="for a cell, in its worker, under its limits"),
     "guest/language/library/files.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),

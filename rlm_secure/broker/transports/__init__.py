@@ -6,6 +6,7 @@ stream of an exec, through `dial` in the guest). All limit every read in bytes a
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -14,6 +15,10 @@ from dataclasses import dataclass
 
 class TransportLost(Exception):
     """A request or its answer was lost; the same request may be sent again."""
+
+
+class Closed(TransportLost):
+    """The other side closed the connection instead of answering."""
 
 
 class BadResponse(Exception):
@@ -29,6 +34,27 @@ class Response:
     body: bytes
 
 
+class Stored:
+    """A request's body that is in a file of the sandbox already, and the same bytes here.
+
+    `name` is the file, `stored` its size, `packed` whether it is compressed (zlib). The supervisor checks the bytes
+    against the signed digest, wherever they come from. `refused` says why the sandbox did not take them from there.
+    """
+
+    def __init__(self, name: str, stored: int, data: memoryview, *, packed: bool) -> None:
+        self.name = name
+        self.stored = stored
+        self.data = data
+        self.packed = packed
+        self.refused = ""
+
+    def __len__(self) -> int:
+        return self.data.nbytes
+
+
+Body = bytes | memoryview | Stored
+
+
 class Transport(ABC):
     """Carries requests to one broker. Thread-safe: several threads may have requests in flight."""
 
@@ -40,13 +66,16 @@ class Transport(ABC):
         method: str,
         target: str,
         headers: Mapping[str, str],
-        body: bytes | memoryview,
+        body: Body,
         *,
         limit: int,
         deadline: float,
+        patience: float = math.inf,
     ) -> Response:
         """Send one request and read its answer, of at most `limit` bytes, until `deadline` (time.monotonic()).
 
+        After `patience` seconds without progress it is lost, and in any case when it takes that much longer than its
+        bytes take at the slowest rate (http1.Pace). Only StdioTransport takes a Stored body.
         Raises TransportLost when it may be sent again, BadResponse when not. Never follows a redirect.
         """
 

@@ -9,11 +9,16 @@ Guards: the bytes of an answer: limited and unambiguous
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import contextlib
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol, cast
 
-from rlm_secure.broker.transports import BadResponse, Response, TransportLost, left
+from rlm_secure.broker.transports import BadResponse, Body, Closed, Response, Stored, TransportLost, left
 
+#: The slowest rate that is waited for, in bytes of a request or an answer a second.
+SLOWEST_RATE: Final = 32 * 1024
 MAX_HEAD = 64 * 1024
 MAX_HEADERS = 128
 _CHUNK_LINE = 1024
@@ -46,56 +51,112 @@ class Connection(Protocol):
         ...
 
 
+class Fetching(Connection, Protocol):
+    """A connection that can have the sandbox send bytes that are there already."""
+
+    def fetch(self, stored: Stored, /) -> None:
+        """Have `stored` sent to the supervisor. Raises OSError as `send` does."""
+
+
+class Pace:
+    """How long an exchange may take: `patience` seconds without progress, and in all `patience` seconds more than its
+    bytes take at the slowest rate, but never beyond `deadline`.
+
+    `acknowledged` counts bytes of the request that are known to have arrived: a peer that acknowledges one now and then
+    is progress, and gains no time beyond the slowest rate.
+    """
+
+    def __init__(self, deadline: float, patience: float, acknowledged: Callable[[], int]) -> None:
+        self._deadline = deadline
+        self._patience = patience
+        self._acknowledged = acknowledged
+        self._began = self._moved_at = time.monotonic()
+        self._moved = 0
+        self._seen = acknowledged()
+
+    def moved(self, size: int) -> None:
+        """Count bytes that were sent or received."""
+        self._moved += size
+        self._moved_at = time.monotonic()
+
+    def left(self) -> float:
+        """Seconds for the next step. Raises TransportLost when there are none."""
+        if (seen := self._acknowledged()) != self._seen:
+            self._seen, self._moved_at = seen, time.monotonic()
+        longest = self._began + self._moved / SLOWEST_RATE
+        return left(min(self._deadline, min(longest, self._moved_at) + self._patience))
+
+
 def exchange(
     connection: Connection,
     method: str,
     target: str,
     headers: Mapping[str, str],
-    body: bytes | memoryview,
+    body: Body,
     *,
     limit: int,
     deadline: float,
+    patience: float = math.inf,
+    acknowledged: Callable[[], int] = lambda: 0,
 ) -> tuple[Response, bool]:
-    """Send one request and read its answer. The bool says whether the connection can be used again."""
-    reader = _Reader(connection, deadline)
+    """Send one request and read its answer. The bool says whether the connection can be used again.
+
+    See Pace for `deadline`, `patience` and `acknowledged`.
+    """
+    pace = Pace(deadline, patience, acknowledged)
+    reader = _Reader(connection, pace)
     head = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     if method in ("POST", "PUT"):
         head.append(f"Content-Length: {len(body)}")
-    _send(connection, "\r\n".join([*head, "", ""]).encode("ascii"), body, deadline)
+    _send(connection, "\r\n".join([*head, "", ""]).encode("ascii"), body, pace)
     status, received = _head(reader)
     content = _body(reader, received, limit)
     keep = received.get("connection", "").lower() != "close" and not reader.closed and not reader.buffer
     return Response(status, received, content), keep
 
 
-def _send(connection: Connection, head: bytes, body: bytes | memoryview, deadline: float) -> None:
+def _send(connection: Connection, head: bytes, body: Body, pace: Pace) -> None:
+    if isinstance(body, Stored):
+        _send(connection, head, b"", pace)
+        cast("Fetching", connection).fetch(body)
+        pace.moved(len(body))
+        return
     try:
         for part in (head + bytes(body),) if len(body) < 65536 else (head, body):
             view = memoryview(part)
             while view:
-                # One deadline for the whole body: a peer that reads one byte per second must not block the host.
-                connection.settimeout(left(deadline))
-                view = view[connection.send(view[: 1 << 20]) :]
+                # One pace for the whole body: a peer that reads one byte per second must not block the host.
+                connection.settimeout(pace.left())
+                try:
+                    sent = connection.send(view[: 1 << 20])
+                except TimeoutError:
+                    continue  # unless something was acknowledged in the meantime, no time is left
+                pace.moved(sent)
+                view = view[sent:]
     except OSError as error:
         raise TransportLost(f"the request could not be sent: {error}") from None
 
 
 class _Reader:
-    """Reads as many bytes from the peer as requested, before the deadline."""
+    """Reads as many bytes from the peer as requested, at the exchange's pace."""
 
-    def __init__(self, connection: Connection, deadline: float) -> None:
+    def __init__(self, connection: Connection, pace: Pace) -> None:
         self._connection = connection
-        self._deadline = deadline
+        self._pace = pace
         self.buffer = bytearray()
         self.closed = False
 
     def more(self, wanted: int = 65536) -> bool:
         """Read once; False at the end of the stream."""
+        chunk: bytes | None = None
         try:
-            self._connection.settimeout(left(self._deadline))
-            chunk = self._connection.recv(min(max(wanted, 4096), 1 << 20))
+            while chunk is None:
+                self._connection.settimeout(self._pace.left())
+                with contextlib.suppress(TimeoutError):  # see _send
+                    chunk = self._connection.recv(min(max(wanted, 4096), 1 << 20))
         except OSError as error:
             raise TransportLost(f"the answer was cut off: {error}") from None
+        self._pace.moved(len(chunk))
         self.closed = self.closed or not chunk
         self.buffer += chunk
         return bool(chunk)
@@ -108,7 +169,7 @@ class _Reader:
             if searched >= limit + len(end):
                 raise BadResponse(f"a line or head of more than {limit} bytes")
             if not self.more():
-                raise TransportLost("the connection ended before an answer")
+                raise Closed("the connection ended before an answer")
         taken = bytes(self.buffer[:at])
         del self.buffer[: at + len(end)]
         return taken

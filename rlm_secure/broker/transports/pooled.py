@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from rlm_secure.broker.transports import Response, Transport
+from rlm_secure.broker.transports import Body, Response, Transport
 from rlm_secure.broker.transports.http1 import Connection, exchange
 
 _Kept = TypeVar("_Kept", bound=Connection)
@@ -23,20 +24,35 @@ class PooledTransport(Transport, Generic[_Kept]):
         method: str,
         target: str,
         headers: Mapping[str, str],
-        body: bytes | memoryview,
+        body: Body,
         *,
         limit: int,
         deadline: float,
+        patience: float = math.inf,
     ) -> Response:
         """See Transport.request."""
         connection = self._take(deadline)
         keep = False
         try:
             everything = {**self._headers, **headers}
-            answer, keep = exchange(connection, method, target, everything, body, limit=limit, deadline=deadline)
+            answer, keep = exchange(
+                connection,
+                method,
+                target,
+                everything,
+                body,
+                limit=limit,
+                deadline=deadline,
+                patience=patience,
+                acknowledged=lambda: self._acknowledged(connection),
+            )
             return answer
         finally:
             self._give_back(connection, keep)
+
+    def _acknowledged(self, connection: _Kept) -> int:  # noqa: ARG002 - a socket does not tell
+        """How many bytes sent over the connection are known to have arrived."""
+        return 0
 
     @abstractmethod
     def _take(self, deadline: float) -> _Kept:

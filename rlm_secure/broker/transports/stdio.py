@@ -62,6 +62,9 @@ class StdioTransport(PooledTransport[Channel]):
             channel.asked = True
             return channel
 
+    def _acknowledged(self, connection: Channel) -> int:
+        return connection.acknowledged
+
     def _give_back(self, connection: Channel, keep: bool) -> None:
         connection.asked = False
         with self._lock:

@@ -32,6 +32,7 @@ from rlm_secure.environments.cloud.provider import (
     memory_bytes,
     need,
     no_proxy_for_loopback,
+    put_seconds,
     retry_after,
 )
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream
@@ -64,6 +65,7 @@ __all__ = [
     "memory_bytes",
     "need",
     "no_proxy_for_loopback",
+    "put_seconds",
     "retry_after",
 ]
 

@@ -30,6 +30,7 @@ from rlm_secure.environments.cloud.base import (
     is_pinned,
     need,
     no_proxy_for_loopback,
+    put_seconds,
     retry_after,
 )
 from rlm_secure.environments.cloud.stream import Stream
@@ -148,7 +149,7 @@ class DaytonaProvider(Provider):
     async def put(self, name: str, data: bytes) -> str:
         """See Provider.put."""
         path = f"{(await self._sandbox.get_work_dir()).rstrip('/')}/{name}"
-        await self._sandbox.fs.upload_file(data, path, timeout=_REQUEST_SECONDS)
+        await self._sandbox.fs.upload_file(data, path, timeout=math.ceil(put_seconds(len(data))))
         return path
 
     async def run(self, command: str, stream: Stream) -> _Command:

@@ -33,6 +33,7 @@ from rlm_secure.environments.cloud.base import (
     credential,
     need,
     no_proxy_for_loopback,
+    put_seconds,
 )
 from rlm_secure.environments.cloud.stream import Stream
 from rlm_secure.environments.remote.data_image import image_name, needed
@@ -135,7 +136,7 @@ class E2BProvider(Provider):
 
     async def put(self, name: str, data: bytes) -> str:
         """See Provider.put."""
-        written = await self._sandbox.files.write(name, data, user=self._user)
+        written = await self._sandbox.files.write(name, data, user=self._user, request_timeout=put_seconds(len(data)))
         return str(written.path)
 
     async def run(self, command: str, stream: Stream) -> _Command:

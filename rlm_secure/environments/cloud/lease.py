@@ -20,7 +20,7 @@ from rlm_secure.broker.client import BrokerClient, Declined, Lost
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
-from rlm_secure.broker.transports import BadResponse, TransportLost
+from rlm_secure.broker.transports import BadResponse, Stored, TransportLost
 from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.broker.transports.lines import Charge, Lines
 from rlm_secure.broker.transports.stdio import StdioTransport
@@ -36,6 +36,7 @@ from rlm_secure.environments.cloud.provider import (
     SandboxPlan,
     memory_bytes,
 )
+from rlm_secure.environments.cloud.stored import STORED_BYTES, Uplink, stored
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream, cancelled
 from rlm_secure.environments.owner import owner
 from rlm_secure.environments.quota import SandboxQuota, Use
@@ -61,6 +62,7 @@ _MAX_NOISE = 1024 * 1024
 _SUPERVISOR_UID = 65533  # of a supervisor that was started as root; its workers have 65534
 #: Longest time to end a session whose sandbox is kept for another one.
 _END_SECONDS = 10.0
+_STORED = "stored"  # as in guest/supervisor/fetch.py
 _METADATA = "169.254.169.254:80"  # some providers' own agents need it; our sealed processes cannot reach it
 
 
@@ -117,6 +119,7 @@ class CloudLease(Lease):
         self._directory = ""
         self._supervisor: Stream | None = None
         self._memory: int | None = None
+        self._uplink = Uplink()
         self._refusals = 0
         self._quota = quota
         self._loop = Loop(provider.name)
@@ -138,7 +141,9 @@ class CloudLease(Lease):
             self._loop.spawn(self._renew(self._provider.renew_every))
         deadline = time.monotonic() + self._policy.limits.start_seconds
         folder = f".rlm-secure-{secrets.token_hex(4)}"
+        began = time.monotonic()
         path = self._persistent(lambda: self._provider.put(f"{folder}/guest.zip", bundle().data), deadline)
+        self._uplink.took(len(bundle().data), time.monotonic() - began)
         self._directory = path.rpartition("/")[0]
         key = SessionKey()
         try:
@@ -319,6 +324,19 @@ class CloudLease(Lease):
                 f"a context, with which there are {size} bytes of them, does not fit: this {self.environment} sandbox "
                 f"has {self._memory} bytes left for contexts; use one with more memory"
             )
+
+    def stored(self, data: memoryview) -> Iterator[Stored | None] | None:
+        """A large context as files that the provider writes. See Lease.stored."""
+        if self._transport != "exec" or data.nbytes <= STORED_BYTES:
+            return None
+        folder = self._directory.rpartition("/")[2]
+        return stored(
+            self._loop,
+            lambda name, content: self._provider.put(f"{folder}/{_STORED}/{name}", content),
+            self._provider.explain,
+            self._uplink,
+            data,
+        )
 
     def _running(self) -> bool:
         if self._gone.is_set() or self._refusals >= _REFUSALS:

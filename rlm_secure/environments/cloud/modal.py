@@ -187,8 +187,9 @@ class ModalProvider(Provider):
     async def put(self, name: str, data: bytes) -> str:
         """See Provider.put."""
         folder, _, file = name.rpartition("/")
-        command = f"umask 077 && mkdir -p {shlex.quote(folder)} && cd {shlex.quote(folder)} && cat >{shlex.quote(file)}"
-        process = await self._exec(f"{command} && pwd")
+        # The directory keeps others away; whoever may enter it, as the supervisor's user, may read the file.
+        made = f"(umask 077 && mkdir -p {shlex.quote(folder)}) && cd {shlex.quote(folder)}"
+        process = await self._exec(f"{made} && (umask 022 && cat >{shlex.quote(file)}) && pwd")
         process.stdin.write(data)
         process.stdin.write_eof()
         await process.stdin.drain.aio()

@@ -36,6 +36,7 @@ from rlm_secure.environments.cloud.base import (
     is_pinned,
     need,
     no_proxy_for_loopback,
+    put_seconds,
 )
 from rlm_secure.environments.cloud.stream import Stream
 from rlm_secure.environments.remote.data_image import image_name, needed
@@ -167,7 +168,7 @@ class PrimeProvider(Provider):
         if done.exit_code:
             raise OSError(f"no directory could be made: {done.stderr}")
         path = f"{done.stdout.splitlines()[-1]}/{file}"
-        await self.client.upload_bytes(self._id, path, data, file, timeout=_REQUEST_SECONDS)
+        await self.client.upload_bytes(self._id, path, data, file, timeout=math.ceil(put_seconds(len(data))))
         return path
 
     async def run(self, command: str, stream: Stream) -> _Command:

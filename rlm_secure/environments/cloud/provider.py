@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from rlm_secure.broker.signed import Around
+from rlm_secure.broker.transports.http1 import SLOWEST_RATE
 from rlm_secure.environments.cloud.stream import Program, Stream
 from rlm_secure.environments.remote.data_image import overhead_bytes
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
@@ -29,6 +30,7 @@ ATTEMPT: Final = "rlm-secure-attempt"
 OVERHEAD_BYTES: Final = 256 * MIB
 #: Lifetime of a sandbox that nobody renews: the longest that one outlives a killed host.
 UNRENEWED_SECONDS: Final = 300
+_PUT_SECONDS: Final = 30.0
 _PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
 
 
@@ -161,6 +163,11 @@ def retry_after(headers: Mapping[str, Any] | None) -> float:
         if name.lower() == "retry-after" and re.fullmatch(r"[0-9]{1,6}", str(value)):
             return float(value)
     return 0.0
+
+
+def put_seconds(size: int) -> float:
+    """How long a file of `size` bytes may take to be written, on the slowest network that is waited for."""
+    return _PUT_SECONDS + size / SLOWEST_RATE
 
 
 def need(package: str, extra: str) -> None:

@@ -19,9 +19,12 @@ T = TypeVar("T")
 
 #: Most inbound bytes in the buffer; beyond that, the provider's stream is not read until a thread takes some.
 _INBOUND_BYTES: Final = 8 * 1024 * 1024
-#: Most outbound bytes in the buffer, and in one request: each request costs a round trip.
+#: Most outbound bytes in the buffer.
 _OUTBOUND_BYTES: Final = 4 * 1024 * 1024
-_BATCH_BYTES: Final = 512 * 1024
+#: Most outbound bytes in one request. Each request costs a round trip, so it is large on a fast network; on a slow one
+#: it is as much as takes between these seconds, because what arrives of it counts only when the request ends.
+_BATCH_BYTES: Final = (64 * 1024, 512 * 1024)
+_BATCH_SECONDS: Final = (1.0, 4.0)
 _ERRORS_KEPT: Final = 4096
 #: Most bytes on standard error, which has no backpressure: a program that writes more is ended.
 _ERRORS_BYTES: Final = 4 * 1024 * 1024
@@ -58,6 +61,16 @@ class Loop:
         except BaseException:  # Ctrl-C as well: nobody waits for it any more
             future.cancel()
             raise
+
+    def begin(self, step: Callable[..., Awaitable[T]], *arguments: Any) -> concurrent.futures.Future[T]:
+        """Start a step; the result is the future's, which can be cancelled. Raises TransportLost."""
+
+        async def run() -> T:
+            return await step(*arguments)
+
+        if self._closed:
+            raise TransportLost("the sandbox was closed")
+        return asyncio.run_coroutine_threadsafe(run(), self._loop)
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run it in the background, until it ends or the loop does."""
@@ -151,6 +164,8 @@ class Stream:
         self._inbound = bytearray()
         self._outbound: deque[bytes] = deque()
         self._waiting = 0
+        self._delivering = 0
+        self._most = _BATCH_BYTES[1] // 2
         self._broken = ""
         self._ended = False
         self._silent = False  # its output has ended as well
@@ -178,6 +193,12 @@ class Stream:
             raise TransportLost(self._explain(error)[0]) from None
 
     # -- threads ----------------------------------------------------------------------------------
+
+    @property
+    def undelivered(self) -> int:
+        """Bytes written that the provider has not confirmed."""
+        with self._change:
+            return self._waiting + self._delivering
 
     def write(self, data: bytes, deadline: float) -> None:
         """Queue `data` for writing; return when there is room for it. Raises TransportLost."""
@@ -316,20 +337,27 @@ class Stream:
             await self._work.wait()
             self._work.clear()
             while batch := self._batch():
+                began = time.monotonic()
                 try:
                     await self._deliver(batch)
                 except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
                     self.finish(self._explain(error)[0], silent=False)
                     return
+                took = time.monotonic() - began
+                if took > _BATCH_SECONDS[1]:
+                    self._most = max(self._most // 2, _BATCH_BYTES[0])
+                elif took < _BATCH_SECONDS[0]:
+                    self._most = min(self._most * 2, _BATCH_BYTES[1])
 
     def _batch(self) -> bytes:
         with self._change:
             size = 0
             pieces: list[bytes] = []
-            while self._outbound and (not pieces or size + len(self._outbound[0]) <= _BATCH_BYTES):
+            while self._outbound and (not pieces or size + len(self._outbound[0]) <= self._most):
                 pieces.append(self._outbound.popleft())
                 size += len(pieces[-1])
             self._waiting -= size
+            self._delivering = size
             self._change.notify_all()
             return b"".join(pieces)
 

@@ -25,6 +25,9 @@ class ExecStream:
     `errors` keeps the last 4,096 bytes of standard error: for messages only, never trusted.
     """
 
+    #: Nothing: a write ends when the engine has it.
+    undelivered = 0
+
     def __init__(self, hijacked: Any) -> None:
         self._owner = hijacked  # the SDK's object closes the connection when it is garbage-collected
         self._socket: socket.socket = getattr(hijacked, "_sock", hijacked)

@@ -49,12 +49,15 @@ class Contexts:
         return upload in self._held.values()
 
     def send(self, data: memoryview, payload: object, *, seconds: float) -> Upload:
-        """Send a context. Raises Lost, Declined, and what the lease raises when there is no memory for it."""
+        """Send a context, in `seconds` and the time that its bytes take on a slow network.
+
+        Raises Lost, Declined, and what the lease raises when there is no memory for it.
+        """
         number = next(each for each in itertools.count() if each not in self._held)
         upload = Upload(number, data.nbytes, data, payload)
         self._lease.make_room(sum(-each.size % _PAGE + each.size for each in {*self._all(), upload}))
         self._held[number] = upload  # it uses memory from its first chunk on
-        self._lease.client.upload(number, data, seconds=seconds)
+        self._lease.client.upload(number, data, seconds=seconds, stored=self._lease.stored(data))
         return upload
 
     def bind(self, name: str, upload: Upload) -> None:

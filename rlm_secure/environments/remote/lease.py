@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from rlm_secure.broker.client import BrokerClient
 from rlm_secure.broker.protocol import Findings
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
+from rlm_secure.broker.transports import Stored
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus, language_wall
@@ -46,6 +47,10 @@ class Lease(ABC):
 
     def make_room(self, size: int) -> None:  # noqa: B027 - most places have nothing to do
         """Give the sandbox memory for `size` bytes of contexts in total."""
+
+    def stored(self, data: memoryview) -> Iterator[Stored | None] | None:  # noqa: ARG002 - most places have no other way
+        """The chunks of a context, put into files of the sandbox one by one; None where the stream carries them."""
+        return None
 
     @abstractmethod
     def kill(self) -> None:

@@ -46,7 +46,7 @@ from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
 _log = logging.getLogger("rlm_secure.broker")
-_UPLOAD_BYTES_A_SECOND = 1e6
+_BOUND_BYTES_A_SECOND = 1e6
 #: How often a session that waits for another sandbox looks whether it was closed, in seconds.
 _LOOK_SECONDS = 0.1
 
@@ -112,20 +112,20 @@ class RemoteSession(ReplayedSession):
             if isinstance(payload, SharedContext):
                 raise TypeError("a context that is shared by memory stays on its machine; give the payload itself")
             flat = flatten(payload, Gate(self._policy))
-            seconds = limits.start_seconds + flat.view.nbytes / _UPLOAD_BYTES_A_SECOND
             self._contexts.keep(self._needed())
             try:
-                upload = self._sent(flat, payload, seconds)
+                upload = self._sent(flat, payload)
             except Declined as declined:
                 raise EnvironmentUnavailable(f"the context {name!r} could not be sent: {declined}") from None
             request = {"op": "context", "name": name, "kind": flat.kind, "length": flat.length, **(also or {})}
-            self._command(LogEntry(request, upload), seconds)
+            self._command(LogEntry(request, upload), limits.start_seconds + flat.view.nbytes / _BOUND_BYTES_A_SECOND)
             self._contexts.bind(name, upload)
             if not self._ended:
                 self._contexts.keep(self._needed())
 
-    def _sent(self, flat: Flat, payload: Any, seconds: float) -> Upload:
+    def _sent(self, flat: Flat, payload: Any) -> Upload:
         """Send a context, to another sandbox if this one is lost. Raises SessionEnded, and as Contexts.send."""
+        seconds = self._policy.limits.start_seconds
         try:
             return self._contexts.send(flat.view, payload, seconds=seconds)
         except Lost as lost:
@@ -190,7 +190,7 @@ class RemoteSession(ReplayedSession):
         upload: Upload | None = entry.attachment
         if upload is not None and upload not in self._contexts:  # it was sent to a sandbox that is lost
             began = time.monotonic()
-            seconds = self._policy.limits.start_seconds + upload.size / _UPLOAD_BYTES_A_SECOND
+            seconds = self._policy.limits.start_seconds
             upload = entry.attachment = self._contexts.send(upload.data, upload.payload, seconds=seconds)
             self._contexts.bind(entry.request["name"], upload)
             deadline.extend(time.monotonic() - began)

@@ -3,8 +3,10 @@
 One JSON object per line: {"n": 5, "a": 3, "c": 1, "d": "<base64>"} is the 5th line of its direction, acknowledges
 3 lines of the other direction, and carries bytes of connection 1; "end": true closes the connection. {"a": 3} only
 acknowledges, {"a": 3, "again": true} asks for everything after 3, and {"bye": true} ends the program where the end of a
-stream cannot be seen. The first line of a connection opens it. Lines may be lost, duplicated or mixed with output of a
-shell: data is delivered once, in order and unchanged, or not at all.
+stream cannot be seen. {"n": 6, "a": 3, "c": 1, "f": "<name>", "s": 900, "of": 4000, "z": true} sends the connection the
+4000 bytes that a file of 900 bytes holds, compressed, and removes the file (fetch.py). The first line of a connection
+opens it. Lines may be lost, duplicated or mixed with output of a shell: data is delivered once, in order and unchanged,
+or not at all.
 
 It has no key and trusts neither side: the data that it carries is signed, and its buffers have limits.
 """
@@ -24,6 +26,7 @@ from collections import deque
 from typing import Any
 
 from .. import wire
+from .fetch import STORED, Fetch
 
 VERSION = 1
 #: Largest line: enough for one that carries `PIECE` bytes. A longer line is ignored.
@@ -34,9 +37,17 @@ WINDOW = 2 * 1024 * 1024
 MAX_CONNECTIONS = 16
 
 _AGAIN_SECONDS = 0.5
+#: Bytes received, and seconds, after which they are acknowledged by a line of its own. Until then, the next line that
+#: carries something does it.
+_OWED_BYTES = WINDOW // 8
+_OWED_SECONDS = 1.0
+#: What a line costs besides its bytes.
+_EACH = 64
 #: Shortest time between two resends of the same lines, and between two answers to duplicate lines.
 _PACE_SECONDS = 0.25
-_RESEND_SECONDS = 2.0
+#: The shortest and the longest wait for an acknowledgement after the last one, or after everything was written. In
+#: between it is what the last round trips took, a quarter more, and `_OWED_SECONDS`; after each vain wait, half more.
+_RESEND_SECONDS = (2.0, 30.0)
 #: Between two looks whether the supervisor still listens, while there is no connection that would end with it.
 _LOOK_SECONDS = (0.5, 30.0)
 _GONE = 3  # failed connections in a row after which the supervisor counts as gone
@@ -49,30 +60,47 @@ class Sequencer:
         self.sent = 0
         self.received = 0
         self.bytes_out = 0
-        self._told = 0
+        self._owed = 0
+        self._owed_at = 0.0
         self._asked_at = 0.0
         self._resent_at = 0.0
         self._retold_at = 0.0
-        self._unacknowledged: deque[tuple[int, int, dict[str, Any], float]] = deque()
+        self._resend_after, self._round_trip = _RESEND_SECONDS[0], 0.0
+        self._ambiguous = 0  # lines up to this number were sent twice: their acknowledgement measures nothing
+        self._oldest_at = 0.0
+        self._unacknowledged: deque[tuple[int, int, dict[str, Any]]] = deque()
 
     def line(self, fields: dict[str, Any], size: int) -> dict[str, Any]:
         """`fields` as the next line, which carries `size` bytes."""
         self.sent += 1
         line = {"n": self.sent, **fields}
-        self._unacknowledged.append((self.sent, size, line, time.monotonic()))
+        if not self._unacknowledged:
+            self._oldest_at = time.monotonic()
+        self._unacknowledged.append((self.sent, size, line))
         self.bytes_out += size
         return line
 
-    def acknowledged(self, number: int) -> None:
+    def acknowledged(self, number: int, now: float) -> None:
         """Forget the sent lines up to `number`: the other side has received them."""
+        if not self._unacknowledged or self._unacknowledged[0][0] > number:
+            return
+        if self._unacknowledged[0][0] > self._ambiguous:
+            took = now - self._oldest_at
+            self._round_trip = (self._round_trip + took) / 2
+            shortest, longest = _RESEND_SECONDS
+            self._resend_after = min(max(1.25 * self._round_trip + _OWED_SECONDS, shortest), longest)
+        self._oldest_at = now
         while self._unacknowledged and self._unacknowledged[0][0] <= number:
             self.bytes_out -= self._unacknowledged.popleft()[1]
 
-    def accept(self, number: int) -> bool:
-        """Whether the line `number` is the next one. A duplicate, or a line after a gap, is not."""
+    def accept(self, number: int, size: int, now: float) -> bool:
+        """Whether the line `number`, of `size` bytes, is the next one. A duplicate, or a line after a gap, is not."""
         if number != self.received + 1:
             return False
         self.received += 1
+        if not self._owed:
+            self._owed_at = now
+        self._owed += size + _EACH
         return True
 
     def gap(self, number: int, now: float) -> bool:
@@ -89,29 +117,33 @@ class Sequencer:
         self._retold_at = now
         return True
 
-    def owes_acknowledgement(self) -> bool:
-        """Whether lines were received that are not acknowledged yet."""
-        return self._told != self.received
+    def acknowledges_in(self, now: float) -> float:
+        """Seconds until what was received is to be acknowledged by a line of its own."""
+        if not self._owed:
+            return math.inf
+        return 0.0 if self._owed >= _OWED_BYTES else max(self._owed_at + _OWED_SECONDS - now, 0.0)
 
     def stamp(self, line: dict[str, Any]) -> dict[str, Any]:
         """The line, with the current acknowledgement."""
-        self._told = self.received
+        self._owed = 0
         return {"a": self.received, **line}
 
-    def overdue(self, now: float) -> list[dict[str, Any]]:
-        """All unacknowledged lines, if the oldest has waited too long."""
-        if not self._unacknowledged or now - self._unacknowledged[0][3] < _RESEND_SECONDS:
+    def overdue(self, now: float, *, unwritten: bool) -> list[dict[str, Any]]:
+        """All unacknowledged lines, if the oldest has waited too long since all of them were written."""
+        if unwritten:
+            self._oldest_at = now
+        if not self._unacknowledged or now - self._oldest_at < self._resend_after:
             return []
+        self._resend_after = min(1.5 * self._resend_after, _RESEND_SECONDS[1])
         return self.again(now)
 
     def again(self, now: float) -> list[dict[str, Any]]:
         """All unacknowledged lines; none if they have just been sent again."""
         if now - self._resent_at < _PACE_SECONDS:
             return []
-        self._resent_at = now
-        lines = [line for _, _, line, _ in self._unacknowledged]
-        self._unacknowledged = deque((number, size, line, now) for number, size, line, _ in self._unacknowledged)
-        return lines
+        self._resent_at = self._oldest_at = now
+        self._ambiguous = self.sent
+        return [line for _, _, line in self._unacknowledged]
 
 
 def main(path: str) -> None:
@@ -150,11 +182,14 @@ class Dial:
         self._path = path
         self._source = source
         self._sink = sink
+        self._asked_again = False
         self._sequencer = Sequencer()
         self._inbound = bytearray()
         self._outbound = bytearray()
         self._connections: dict[int, socket.socket] = {}
         self._waiting: dict[int, bytearray] = {}
+        self._fetches: dict[int, Fetch] = {}
+        self._stored = os.path.join(os.path.dirname(path), STORED)
         self._misses = 0
         self._running = True
         self._look_at, self._look_again = math.inf, 0.0
@@ -171,10 +206,12 @@ class Dial:
                 poll.register(self._sink, select.POLLOUT)
             room = self._sequencer.bytes_out < WINDOW and len(self._outbound) < WINDOW
             for name, connection in self._connections.items():
-                wanted = (select.POLLIN if room else 0) | (select.POLLOUT if self._waiting[name] else 0)
+                sends = self._waiting[name] or name in self._fetches
+                wanted = (select.POLLIN if room else 0) | (select.POLLOUT if sends else 0)
                 if wanted:
                     poll.register(connection, wanted)
-            ready = dict(poll.poll(_AGAIN_SECONDS * 1000))
+            pause = min(_AGAIN_SECONDS, self._sequencer.acknowledges_in(time.monotonic()))
+            ready = dict(poll.poll(math.ceil(pause * 1000)))
             if self._source in ready:
                 self._read_lines()
             for name, connection in list(self._connections.items()):
@@ -183,12 +220,18 @@ class Dial:
                     self._drain(name)
                 if events & ~select.POLLOUT and name in self._connections:
                     self._carry(name)
-            for line in self._sequencer.overdue(time.monotonic()):
+            now = time.monotonic()
+            # What is asked for again would only arrive after what waits here already.
+            lines = self._sequencer.overdue(now, unwritten=bool(self._outbound))
+            if self._asked_again and not self._outbound:
+                self._asked_again = False
+                lines = lines or self._sequencer.again(now)
+            for line in lines:
                 self._put(self._sequencer.stamp(line))
-            if self._sequencer.owes_acknowledgement():
+            if self._sequencer.acknowledges_in(now) <= 0:
                 self._put(self._sequencer.stamp({}))
             self._write()
-            self._look(time.monotonic())
+            self._look(now)
 
     def _read_lines(self) -> None:
         try:
@@ -214,22 +257,23 @@ class Dial:
             if line.get("bye"):
                 self._running = False
                 return
-            self._sequencer.acknowledged(_number(line.get("a", 0)))
-            if line.get("again"):
-                for each in self._sequencer.again(time.monotonic()):
-                    self._put(self._sequencer.stamp(each))
+            self._sequencer.acknowledged(_number(line.get("a", 0)), time.monotonic())
+            self._asked_again = self._asked_again or bool(line.get("again"))
             if "n" in line:
                 self._numbered(
                     _number(line["n"]),
                     _number(line["c"]),
                     base64.b64decode(line.get("d", "")),
                     bool(line.get("end")),
+                    _stored(line) if "f" in line else None,
                 )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return  # damaged: its number is now missing, and is requested again
 
-    def _numbered(self, number: int, name: int, data: bytes, end: bool) -> None:
-        if not self._sequencer.accept(number):
+    def _numbered(
+        self, number: int, name: int, data: bytes, end: bool, stored: tuple[str, int, int, bool] | None
+    ) -> None:
+        if not self._sequencer.accept(number, len(data), time.monotonic()):
             if self._sequencer.gap(number, time.monotonic()):
                 self._put(self._sequencer.stamp({"again": True}))
             elif self._sequencer.duplicate(number, time.monotonic()):
@@ -239,6 +283,17 @@ class Dial:
             self._close(name, tell=False)
         elif self._open(name):
             self._waiting[name] += data
+            if stored is not None:
+                self._fetch(name, *stored)
+            else:
+                self._drain(name)
+
+    def _fetch(self, name: int, *stored: Any) -> None:
+        try:
+            self._fetches[name] = Fetch(self._stored, *stored)
+        except (OSError, ValueError):
+            self._close(name)  # the host sends the bytes itself
+        else:
             self._drain(name)
 
     def _open(self, name: int) -> bool:
@@ -264,12 +319,17 @@ class Dial:
     def _drain(self, name: int) -> None:
         connection, waiting = self._connections[name], self._waiting[name]
         try:
-            while waiting:
+            while waiting or name in self._fetches:
+                if not waiting:
+                    waiting += self._fetches[name].read()
+                if not waiting:
+                    self._fetches.pop(name).remove()
+                    return
                 sent = connection.send(waiting)
                 del waiting[:sent]
         except BlockingIOError:
             return
-        except OSError:
+        except (OSError, ValueError):
             self._close(name)
 
     def _carry(self, name: int) -> None:
@@ -290,6 +350,8 @@ class Dial:
         if connection is not None:
             connection.close()
             del self._waiting[name]
+            if (fetch := self._fetches.pop(name, None)) is not None:
+                fetch.close()
             if tell:
                 self._put(self._sequencer.stamp(self._sequencer.line({"c": name, "end": True}, 0)))
                 self._look_at, self._look_again = 0.0, _LOOK_SECONDS[0]
@@ -326,6 +388,11 @@ class Dial:
             return
         except OSError:
             sys.exit(0)
+
+
+def _stored(line: dict[str, Any]) -> tuple[str, int, int, bool]:
+    """The arguments of a Fetch, without its directory."""
+    return str(line["f"]), _number(line["s"]), _number(line["of"]), bool(line["z"])
 
 
 def _number(value: Any) -> int:

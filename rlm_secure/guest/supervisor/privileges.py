@@ -18,14 +18,25 @@ from typing import Any
 
 from ..kernel import seal
 from . import surroundings
+from .fetch import STORED
 
 
 def hand_over(where: str | list[Any], uid: int | None) -> None:
-    """Make `uid` the owner of our socket at a path, so that it can connect. `dial` changes to that uid (dial.py)."""
-    if isinstance(where, str) and uid is not None and os.getuid() == 0:
+    """Make `uid` the owner of our socket at a path, and of a directory beside it from which `dial` sends contexts.
+
+    `dial` changes to that uid (dial.py), so that it can connect, and can remove what it has sent.
+    """
+    if not isinstance(where, str):
+        return
+    directory = os.path.dirname(where)
+    stored = os.path.join(directory, STORED)
+    with contextlib.suppress(OSError):  # no room, or nobody may write there: then contexts come over the stream
+        os.mkdir(stored, 0o700)
+    if uid is not None and os.getuid() == 0:
         with contextlib.suppress(OSError):  # a root that may not chown: then `dial` stays root as well
             os.chown(where, uid, uid)
-            os.chmod(os.path.dirname(where), 0o711)
+            os.chmod(directory, 0o711)
+            os.chown(stored, uid, uid)
 
 
 def drop(own: dict[str, Any], *, connects: bool, signals: bool) -> dict[str, Any]:

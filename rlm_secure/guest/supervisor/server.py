@@ -30,7 +30,8 @@ MAX_UNAUTHENTICATED = 8
 
 _HEAD_SECONDS = 10.0
 _UNAUTHENTICATED_SECONDS = 5.0  # from the start of a connection to a signature, and for sending a refusal
-_BODY_BYTES_A_SECOND = 256 * 1024
+#: The slowest rate of a signed body, which a slow network has as well.
+_BODY_BYTES_A_SECOND = 32 * 1024
 _SEND_SECONDS = 30.0
 _IDLE_SECONDS = 3600.0
 _CONNECTED = 4  # connections that are kept open to a host that listens for us
