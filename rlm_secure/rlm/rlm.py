@@ -29,6 +29,7 @@ from rlm_secure.errors import (
 )
 from rlm_secure.events import Event, Listener, RunCompleted, RunStarted
 from rlm_secure.logger import RLMLogger, VerbosePrinter
+from rlm_secure.pickling import require_picklable
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.rlm import batch as _batch
 from rlm_secure.rlm import prompts
@@ -197,6 +198,16 @@ class RLM(Generic[Parsed]):
         self._consecutive_errors = 0
         self._last_error: str | None = None
         self._best_partial_answer: str | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., RLM[Parsed]], tuple[type[RLM[Parsed]], dict[str, Any]]]:
+        """Its configuration: another process makes the same RLM, without sessions and totals. API keys are in it.
+
+        Raises TypeError, which names it, for what another process cannot have: a function that is not at the top level
+        of a module, an open client.
+        """
+        arguments = self.config.arguments()
+        require_picklable(type(self).__qualname__, {"class": type(self), **arguments})
+        return _made, (type(self), arguments)
 
     # -- what users call -----------------------------------------------------------------------------
 
@@ -501,3 +512,7 @@ class RLM(Generic[Parsed]):
         if self.persistent:
             self._persistent_env = environment
         return environment
+
+
+def _made(kind: type[RLM[Any]], arguments: dict[str, Any]) -> RLM[Any]:
+    return kind(**arguments)
