@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("environments",),
     ("events", "logger"),
     ("rlm",),
-    ("agents",),
+    ("agents", "scale"),
     ("sandbox",),
     ("async_sandbox",),
     ("compat",),

@@ -140,12 +140,12 @@ class RLMLogger:
         """A fresh logger: the same folder and the same rules, a file of its own, and no turns."""
         return _again, (type(self), self.log_dir, self.file_name, self._data, self._redactor, self._withheld)
 
-    def fresh(self, *, on_disk: bool = False) -> RLMLogger:
+    def fresh(self, *, on_disk: bool = False, folder: str | None = None) -> RLMLogger:
         """An empty logger with the same rules, for a child or for a run beside this one.
 
-        In memory only, or with a file of its own in the same folder.
+        In memory only, or with a file of its own in the same folder or in another one.
         """
-        folder = self.log_dir if on_disk else None
+        folder = folder or (self.log_dir if on_disk else None)
         return _again(RLMLogger, folder, self.file_name, self._data, self._redactor, self._withheld)
 
     @property

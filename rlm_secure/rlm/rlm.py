@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
@@ -246,10 +246,18 @@ class RLM(Generic[Parsed]):
         *,
         concurrency: int = 4,
         on_progress: Callable[[int, int], Any] | None = None,
+        on_item: Callable[[_batch.Item[Parsed]], Any] | None = None,
+        resume: Iterable[_batch.Item[Parsed]] = (),
+        engine: str = _batch.THREADS,
     ) -> list[_batch.Item[Parsed]]:
-        """Complete several prompts at the same time under one shared allowance; see rlm_secure.rlm.batch."""
+        """Complete several prompts at the same time under one shared allowance; see rlm_secure.rlm.batch.
+
+        `on_item(item)` and then `on_progress(done, of)` are called after each prompt, in any order of prompts. `resume`
+        takes items of an earlier batch of the same prompts: those with a completion are not run again. `engine` is
+        "threads", or "ray" for several machines: see rlm_secure.scale.ray.
+        """
         with self._tree() as tree:
-            return _batch.run(self.complete_in, tree, prompts, root_prompts, concurrency, on_progress)
+            return self._batched(tree, engine, prompts, root_prompts, concurrency, on_progress, on_item, resume)
 
     async def abatch(
         self,
@@ -258,10 +266,13 @@ class RLM(Generic[Parsed]):
         *,
         concurrency: int = 4,
         on_progress: Callable[[int, int], Any] | None = None,
+        on_item: Callable[[_batch.Item[Parsed]], Any] | None = None,
+        resume: Iterable[_batch.Item[Parsed]] = (),
+        engine: str = _batch.THREADS,
     ) -> list[_batch.Item[Parsed]]:
         """As batch(), for an event loop. Cancelling the task ends all its runs."""
         return await self._tree().run(
-            lambda tree: _batch.run(self.complete_in, tree, prompts, root_prompts, concurrency, on_progress),
+            lambda tree: self._batched(tree, engine, prompts, root_prompts, concurrency, on_progress, on_item, resume),
         )
 
     def close(self) -> None:
@@ -399,6 +410,31 @@ class RLM(Generic[Parsed]):
         if not self.persistent:
             stack.callback(lambda: run.environment.cleanup())
         return run
+
+    def _batched(
+        self,
+        tree: Tree,
+        engine: str,
+        prompts: Sequence[Any],
+        root_prompts: Sequence[str | None] | str | None,
+        concurrency: int,
+        on_progress: Callable[[int, int], Any] | None,
+        on_item: Callable[[_batch.Item[Parsed]], Any] | None,
+        resume: Iterable[_batch.Item[Parsed]],
+    ) -> list[_batch.Item[Parsed]]:
+        work = _batch.Batch(
+            tree,
+            prompts,
+            root_prompts,
+            concurrency=concurrency,
+            on_progress=on_progress,
+            on_item=on_item,
+            resume=resume,
+        )
+        try:
+            return _batch.run(engine, self, work)
+        finally:
+            self._remember(tree, None)
 
     def _remember(self, tree: Tree, run: Run | None) -> None:
         """Set upstream's attributes on the latest completion, for programs that read them."""
