@@ -49,6 +49,7 @@ ALONE = (
     "tests/docker/test_faults.py",
     "tests/clouds/test_quota.py",
     "tests/clouds/test_live.py",
+    "tests/scale/test_ray.py",
     "tests/test_removal.py",
     "tests/test_again.py",
     "tests/local/test_faults.py",
@@ -95,6 +96,7 @@ MEASURED = (
     "tests/packages",
     "tests/policy",
     "tests/rlm",
+    "tests/scale",
     "tests/testing",
     "tests/tools",
 )
@@ -106,6 +108,7 @@ UNMEASURED = (
     "tests/docker/test_corpus.py",
     "tests/docker/test_escapes.py",
     "tests/local/test_faults.py",
+    "tests/scale/test_ray.py",
 )
 JOBS = 4
 NO_TESTS = 5  # pytest's exit status
