@@ -103,7 +103,8 @@ def _on_loopback() -> Iterator[None]:
 
     It reads the variable when it is imported, and its processes when they start.
     """
-    constants, name = import_module("ray._private.ray_constants"), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    constants: Any = import_module("ray._private.ray_constants")
+    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
     before, variable = getattr(constants, "ENABLE_RAY_CLUSTER", None), os.environ.get(name)
     constants.ENABLE_RAY_CLUSTER, os.environ[name] = False, "0"
     try:

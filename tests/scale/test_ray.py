@@ -30,6 +30,7 @@ from rlm_secure import (
     RLMLogger,
     SandboxTaken,
     TimeoutExceededError,
+    Wall,
 )
 from rlm_secure.logger import read_trajectory, verify
 from rlm_secure.rlm.assembly import new_tree
@@ -152,7 +153,7 @@ def test_results_are_those_of_threads_and_records_are_the_caller_s(cluster: Clus
 def test_what_was_answered_is_not_asked_again(cluster: Cluster, tmp_path: Path) -> None:
     progress: list[tuple[int, int]] = []
     rlm = scripted([ASKS], replies(tmp_path / "calls"))
-    first = rlm.batch(["a", "b", "c"], engine="ray")
+    first = rlm.batch(["a", "b", "c"], engine="ray", concurrency=1)
     kept = [first[0], Item(1, error=ValueError("it failed")), first[2]]
     again = rlm.batch(["a", "b", "c"], engine="ray", resume=kept, on_progress=lambda *now: progress.append(now))
     assert [item.response for item in again] == ["A", "B", "C"]
@@ -166,13 +167,13 @@ def test_a_deadline_and_a_cancellation_reach_every_node(cluster: Cluster) -> Non
     spins = scripted(lambda messages: cell("while True: pass"), max_timeout=3.0)
     spins.backend_kwargs["turns"] = [cell("while True: pass")] * 30
     began = time.monotonic()
-    items = spins.batch(["p"] * 6, engine="ray")
+    items = spins.batch(["p"] * 4, engine="ray", concurrency=2)
     assert time.monotonic() - began < 12
     assert {type(item.error) for item in items} == {TimeoutExceededError}
 
     async def cancelled() -> None:
         spins.max_timeout = None
-        task = asyncio.create_task(spins.abatch(["p"] * 4, engine="ray"))
+        task = asyncio.create_task(spins.abatch(["p"] * 2, engine="ray", concurrency=1))
         await asyncio.sleep(3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -201,7 +202,7 @@ def test_a_node_without_the_walls_gets_no_prompt(
 
 
 def test_where_no_node_has_the_walls_the_error_names_nodes_and_walls(cluster: Cluster) -> None:
-    rlm = scripted([ASKS], "r", policy=Policy(isolation={"local": ("seccomp", "provider-vm")}))
+    rlm = scripted([ASKS], "r", policy=Policy(isolation={"local": (Wall.SECCOMP, Wall.PROVIDER_VM)}))
     with pytest.raises(EnforcementError, match=r"\([0-9a-f]{8}\) lacks what the policy requires: provider-vm;") as error:
         rlm.batch(["a", "b"], engine="ray")
     assert error.value.missing == ("provider-vm",)
@@ -210,7 +211,7 @@ def test_where_no_node_has_the_walls_the_error_names_nodes_and_walls(cluster: Cl
 def test_the_key_of_an_account_is_in_no_file_of_ray(cluster: Cluster, tmp_path: Path) -> None:
     kwargs = {"api_key": KEY}
     rlm = scripted([ASKS, cell("1 / 0")], replies(tmp_path / "calls"), backend_kwargs=kwargs, verbose=True, max_iterations=1)
-    items = rlm.batch(["a", "b"], engine="ray")
+    items = rlm.batch(["a", "b"], engine="ray", concurrency=1)
     assert [item.response for item in items] == ["A", "B"]
     session = Path(cluster.head_node.get_session_dir_path())
     read = [file for file in session.rglob("*") if file.is_file()]
