@@ -84,7 +84,7 @@ def connected() -> Any:
     if ray.is_initialized():
         return ray
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with _on_loopback():
+    with on_loopback():
         # `local` also where RAY_ADDRESS names a cluster: which one to trust is the program's decision.
         ray.init(address="local", include_dashboard=False, log_to_driver=False)
     for each in ray.nodes():
@@ -98,7 +98,7 @@ def connected() -> Any:
 
 
 @contextmanager
-def _on_loopback() -> Iterator[None]:
+def on_loopback() -> Iterator[None]:
     """Ray takes the machine's address, and then listens on every one; what it does on other systems is on loopback.
 
     It reads the variable when it is imported, and its processes when they start.

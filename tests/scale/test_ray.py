@@ -50,7 +50,7 @@ def cluster() -> Iterator[Cluster]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 3, "health_check_initial_delay_ms": 0}
     head = {"num_cpus": 1, "_system_config": quick, "include_dashboard": False}
-    with engine._on_loopback():
+    with engine.on_loopback():
         made = Cluster(initialize_head=True, connect=True, head_node_args=head)
         made.add_node(num_cpus=1)
         made.wait_for_nodes()
