@@ -8,6 +8,7 @@ Nothing here knows how the messages travel: rlm_secure.scale.ray does.
 from __future__ import annotations
 
 import builtins
+import logging
 import queue
 import threading
 import time
@@ -15,6 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rlm_secure import __version__, threads
@@ -47,6 +49,8 @@ _AT_ONCE: Final = 256
 _CONTEXTS: Final = 4
 #: What the driver writes to the caller's audit log for a node.
 AUDITED: Final = frozenset({"session_start", "session_end", "refusal", "violation", "limit", "call"})
+_log = logging.getLogger("rlm_secure")
+
 _GONE: Final = "Execution cancelled: nothing was heard of the program that runs the batch"
 
 
@@ -223,23 +227,21 @@ class Node:
                 self._ledger.give_back()
 
     def _run(self, index: int, prompt: Any, shared: Any, question: str | None) -> tuple[Item[Any], dict[str, bytes]]:
+        """The result of one prompt, and its log files by name. Never raises."""
         folder = None if self._logs is None else self._logs / str(index)
-        logs: dict[str, bytes] = {}
         try:
             rlm = self._rlm
-            if folder is not None:
-                logger = rlm.logger.fresh(folder=str(folder)) if rlm.logger is not None else None
-                rlm = type(rlm)(**{**rlm.config.arguments(), "logger": logger})
+            if folder is not None and rlm.logger is not None:
+                rlm = type(rlm)(**{**rlm.config.arguments(), "logger": rlm.logger.fresh(folder=str(folder))})
             asked = prompt if shared is None else self._context(prompt, shared)
             completion = rlm.complete_in(self._tree, asked, question)
             completion.prompt = ""  # the driver has it
-            return _sendable(Item(index, completion)), logs
+            item = _sendable(Item(index, completion))
         except Exception as error:  # noqa: BLE001  handed to the caller in its item
-            return _sendable(Item(index, error=error)), logs
-        finally:
-            if folder is not None and folder.exists():
-                logs.update({file.name: file.read_bytes() for file in folder.iterdir()})
-                remove(folder)
+            item = _sendable(Item(index, error=error))
+        except BaseException as error:  # noqa: BLE001  a tool that ends its thread: the driver waits for an answer
+            item = Item(index, error=RLMSecureError(f"the run raised {type(error).__name__}"))
+        return item, {} if folder is None else _taken(folder)
 
     def _context(self, number: int, place: Any) -> Any:
         """A context that several prompts share: fetched once, one object for all of them."""
@@ -322,6 +324,17 @@ class _Audit:
         if method not in AUDITED:
             raise AttributeError(method)
         return lambda *arguments, **named: self._put(("audit", (method, arguments, named)))
+
+
+def _taken(folder: Path) -> dict[str, bytes]:
+    """The files of a folder, which is then removed; none where it cannot be read."""
+    try:
+        logs = {file.name: file.read_bytes() for file in folder.iterdir()}
+        remove(folder)
+    except OSError as error:
+        _log.warning("a run's log files are lost: %s", error.strerror)
+        return {}
+    return logs
 
 
 def _on_disk(rlm: RLM) -> bool:

@@ -46,6 +46,8 @@ _HEARD: Final = ("on_event", "on_subcall_start", "on_subcall_complete", "on_iter
 #: Seconds between two looks at the batch's own end, and for which a node may hold a poll.
 _LOOK: Final = 0.25
 _POLL: Final = 10.0
+#: Seconds between two polls of a node that cannot be reached.
+_AGAIN: Final = 0.1
 #: Seconds for which a node may be unreachable before its prompts run elsewhere.
 _UNREACHABLE: Final = 20.0
 #: Seconds for a node to end what it runs.
@@ -264,6 +266,7 @@ class _Driver:
             self._answer(waiting[each], each)
         for worker in self._workers:
             if worker.waiting is None:  # its last poll failed
+                time.sleep(_AGAIN)
                 worker.waiting = worker.actor.poll.remote(worker.confirmed, _POLL)
 
     def _answer(self, worker: _Worker, answer: Any) -> None:
