@@ -88,7 +88,10 @@ def connected() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     with on_loopback():
         # `local` also where RAY_ADDRESS names a cluster: which one to trust is the program's decision.
-        ray.init(address="local", include_dashboard=False, log_to_driver=False)
+        try:
+            ray.init(address="local", include_dashboard=False, log_to_driver=False)
+        except Exception as error:  # of no class of its own
+            raise EnvironmentUnavailable(f"Ray did not start here: {type(error).__name__}: {error}") from error
     for each in ray.nodes():
         if not ip_address(each["NodeManagerAddress"]).is_loopback:
             ray.shutdown()

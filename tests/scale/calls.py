@@ -26,11 +26,15 @@ def reply(path: str, seconds: float, prompt: str) -> str:
 
 
 def reply_or_hang(path: str, doomed: str, calls: int, prompt: str) -> str:
-    """The same; after so many calls on the node that is doomed, its calls never end."""
-    answer = reply(path, 0.05, prompt)
-    if ray.get_runtime_context().get_node_id() == doomed and len(lines(path, doomed)) > calls:
-        note(path, f"hangs {prompt}")
-        time.sleep(120)
+    """The same; after so many calls on the node that is doomed, its calls never end. Others leave it some of the work."""
+    answer = reply(path, 0.02, prompt)
+    if ray.get_runtime_context().get_node_id() == doomed:
+        if len(lines(path, doomed)) > calls:
+            note(path, f"hangs {prompt}")
+            time.sleep(120)
+        return answer
+    while len(lines(path)) > 24 and len(lines(path, doomed, "hangs")) < 2:
+        time.sleep(0.05)
     return answer
 
 
