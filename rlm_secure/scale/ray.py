@@ -377,6 +377,9 @@ class _Driver:
         return item
 
     def _finish(self, item: Item[Any]) -> None:
+        if self._failed is not None and isinstance(item.error, CancellationError):
+            error = AuditLogError(str(self._failed), partial_answer=item.error.partial_answer)
+            item = Item(item.index, error=error)
         self._left -= 1
         self._prompts.pop(item.index, None)
         self._batch.finish(item)
@@ -393,6 +396,7 @@ class _Driver:
     def _dispatch(self) -> None:
         """Give each node what it runs at once, and one more that waits there for a free slot."""
         for worker in [each for each in self._workers if each.ready]:
+            begun: list[Message] = []
             while self._todo and len(worker.running) < worker.slots + (len(self._todo) > self._batch.concurrency):
                 index = self._todo.popleft()
                 try:
@@ -404,7 +408,9 @@ class _Driver:
                 worker.running.append(index)
                 stored = self._store(index, prompt)
                 what = (prompt, None) if stored is None else stored
-                self._tell(worker, ("run", (index, *what, self._batch.questions[index])))
+                begun.append(("run", (index, *what, self._batch.questions[index])))
+            if begun:
+                self._tell(worker, *begun)
 
     def _store(self, index: int, prompt: Any) -> tuple[int, list[Any]] | None:
         """The number and the place in the object store of a large context that several prompts share."""
@@ -481,7 +487,7 @@ class _Driver:
             try:
                 self._tree.check()
             except (TimeoutExceededError, CancellationError) as why:
-                self._finish(Item(index, error=self._failed or why))
+                self._finish(Item(index, error=why))
         self._todo.clear()
 
     def _no_node(self) -> None:
