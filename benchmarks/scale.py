@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from benchmarks._peer import MODEL_SECONDS, ROOT
+from benchmarks._peer import MODEL_SECONDS
 from benchmarks.runner import Case, benchmark
 from rlm_secure import RLM
 
@@ -28,7 +29,7 @@ class Place:
 
     def run(self, prompts: int = PROMPTS) -> None:
         command = [sys.executable, "-m", "benchmarks.scale", self.where, str(prompts)]
-        output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=300).stdout
+        output = subprocess.run(command, cwd=Path(__file__).parents[1], check=True, capture_output=True, text=True, timeout=300).stdout
         self.seconds = float(output.split()[-1])
 
     def case(self, name: str, small: str) -> Case:

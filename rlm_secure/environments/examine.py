@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rlm_secure.environments.registry import create_environment
+from rlm_secure.environments import registry
 from rlm_secure.registry import ENVIRONMENTS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def examined(
     EnvironmentUnavailable or MissingExtra where there is no such environment.
     """
     looking = policy.model_copy(update={"isolation": policy.isolation.requiring_nothing(name)})
-    environment = create_environment(name, **dict(options or {}))
+    environment = registry.create_environment(name, **dict(options or {}))
     own = () if name in ENVIRONMENTS else environment.required_walls
     with environment.open(looking) as session:
         return session.report, policy.isolation.required(name, own)
