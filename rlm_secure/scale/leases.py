@@ -50,7 +50,7 @@ _NOTHING: Final = Amount()
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class LeaseNeed:
     """What a call that waits on a node may need. `bounded`: its cost is its maximum, not an estimate."""
 
     kind: Kind
@@ -104,7 +104,7 @@ class Leases:
         """The nodes that have something left, or will when they read what was given."""
         return [node for node, account in self._accounts.items() if account.left or self._given[node] != account.got]
 
-    def lease(self, node: str, need: Need) -> Amount | None:
+    def lease(self, node: str, need: LeaseNeed) -> Amount | None:
         """What `node` gets for its call; None where it must wait, while others are asked to give back.
 
         Raises as Ledger.reserve() when there is nothing left; then the call must not be made.
@@ -146,7 +146,7 @@ class LeasedLedger(Ledger):
         allowance: Allowance,
         *,
         deadline: float,
-        ask: Callable[[Need], object],
+        ask: Callable[[LeaseNeed], object],
         changed: Callable[[], object],
     ) -> None:
         super().__init__(allowance, clock=time.time, started=deadline - allowance.seconds)
@@ -176,7 +176,7 @@ class LeasedLedger(Ledger):
             if asking:
                 self._asked.add(kind)
         if asking:
-            self._ask(Need(kind, tokens, cost, bounded))
+            self._ask(LeaseNeed(kind, tokens, cost, bounded))
         elif enough:
             self._changed()
         return reservation

@@ -55,7 +55,7 @@ _GONE: Final = "Execution cancelled: nothing was heard of the program that runs 
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class NodeOrder:
     """What a node is told beside the RLM. `deadline` is wall time; `heard` are the callbacks to be forwarded.
 
     `slots` prompts run at a time, with `calls` model calls in flight and `children` child runs. `version` is the
@@ -101,7 +101,7 @@ class Node:
         self._polled = time.monotonic()
         self._ended = threading.Event()
 
-    def begin(self, rlm: RLM, order: Order) -> Examined:
+    def begin(self, rlm: RLM, order: NodeOrder) -> Examined:
         """Examine the walls, and get ready if none is missing. Never raises for what this machine lacks."""
         if order.version != __version__:
             said = f"it has rlm-secure {__version__}, and the program {order.version}; install the same"
@@ -196,7 +196,7 @@ class Node:
         report, required = examined(rlm.environment_type, rlm.policy, rlm.environment_kwargs)
         return Examined(report, report.missing(required))
 
-    def _tree_of(self, rlm: RLM, order: Order) -> Tree:
+    def _tree_of(self, rlm: RLM, order: NodeOrder) -> Tree:
         return new_tree(
             rlm.policy,
             max_budget=rlm.max_budget,

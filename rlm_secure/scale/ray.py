@@ -37,8 +37,8 @@ from rlm_secure.events import tell
 from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import LIMITS, Spent
 from rlm_secure.rlm.rlm import RLM
-from rlm_secure.scale.leases import Account, Leases, Need
-from rlm_secure.scale.node import AUDITED, Examined, Message, Node, Order
+from rlm_secure.scale.leases import Account, LeaseNeed, Leases
+from rlm_secure.scale.node import AUDITED, Examined, Message, Node, NodeOrder
 from rlm_secure.types import held_bytes
 
 #: Callbacks of an RLM that are called here for what happens on a node.
@@ -158,7 +158,7 @@ class _Driver:
         self._left = len(batch.todo)
         self._attempts: Counter[int] = Counter()
         self._workers: list[_Worker] = []
-        self._needs: dict[tuple[str, Any], Need] = {}
+        self._needs: dict[tuple[str, Any], LeaseNeed] = {}
         self._unfit: dict[str, Examined] = {}
         self._lost: list[str] = []
         self._named = 0
@@ -226,7 +226,7 @@ class _Driver:
             scheduling_strategy=affinity(worker.node_id, soft=False),
         )
         worker.actor = options.remote()
-        order = Order(
+        order = NodeOrder(
             self._tree.ledger.allowance,
             deadline=time.time() + self._tree.ledger.seconds_left,
             slots=worker.slots,
@@ -323,7 +323,7 @@ class _Driver:
                 worker.confirmed = number
                 getattr(self, f"_on_{kind}")(worker, content)
 
-    def _on_need(self, worker: _Worker, need: Need) -> None:
+    def _on_need(self, worker: _Worker, need: LeaseNeed) -> None:
         self._needs[worker.name, need.kind] = need
 
     def _on_unknown(self, worker: _Worker, error: Any) -> None:

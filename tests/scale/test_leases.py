@@ -17,11 +17,11 @@ from rlm_secure.errors import (
     TokenLimitExceededError,
 )
 from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger, Reservation, Spent
-from rlm_secure.scale.leases import Account, Amount, LeasedLedger, Leases, Need
+from rlm_secure.scale.leases import Account, Amount, LeasedLedger, LeaseNeed, Leases
 from rlm_secure.types import ModelUsageSummary
 
 PRICE = Price(1.0, 2.0)
-DEAR = Need((4_000_000, PRICE, 100), 1_000_100, 4.0, True)
+DEAR = LeaseNeed((4_000_000, PRICE, 100), 1_000_100, 4.0, True)
 
 
 class World:
@@ -30,7 +30,7 @@ class World:
     def __init__(self, nodes: int = 2, *, calls: int = 100, tokens: int = 10**6, cost: float = 10.0, seconds: float = 60) -> None:
         self.ledger = Ledger(Allowance(calls, tokens, cost, seconds))
         self.leases = Leases(self.ledger)
-        self.needs: dict[str, list[Need]] = {}
+        self.needs: dict[str, list[LeaseNeed]] = {}
         self.nodes: dict[str, LeasedLedger] = {}
         for name in "abcdefgh"[:nodes]:
             self.leases.join(name)
@@ -120,7 +120,7 @@ def test_what_one_node_has_left_goes_to_another_that_needs_it() -> None:
 
 def test_a_grant_that_is_under_way_is_held() -> None:
     world = World(2, calls=1)
-    need = Need((400, None, None), 357, 0.0, False)
+    need = LeaseNeed((400, None, None), 357, 0.0, False)
     assert world.leases.lease("a", need) == Amount(1, 250_000, 2.5)
     assert world.leases.lease("b", need) is None
     assert world.leases.holding() == ["a"]

@@ -14,15 +14,15 @@ from rlm_secure.rlm.batch import Item
 from rlm_secure.rlm.budget import Allowance, Spent
 from rlm_secure.scale import node as module
 from rlm_secure.scale.leases import Amount
-from rlm_secure.scale.node import Examined, Node, Order
+from rlm_secure.scale.node import Examined, Node, NodeOrder
 from tests.loops import cell, scripted
 
 ASKS = [cell("final_answer(context)")]
 
 
-def order(**kwargs: Any) -> Order:
+def order(**kwargs: Any) -> NodeOrder:
     named = {"slots": 1, "calls": 4, "children": 1, **kwargs}
-    return Order(Allowance(100, 10**6, 1.0, 60), deadline=time.time() + 60, **named)
+    return NodeOrder(Allowance(100, 10**6, 1.0, 60), deadline=time.time() + 60, **named)
 
 
 class Driver:
