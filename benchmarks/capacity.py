@@ -238,10 +238,11 @@ def main(runs: int = 200, concurrency: int = 16, call_seconds: float = 0.1) -> f
     waiting = CALLS * assumed.call_seconds
     print(f"live sessions for each processor: {waiting / measured.cpu_run:,.0f} (their models take {waiting:g} s)")
     fit = (assumed.node_memory - measured.node_bytes) / measured.session_bytes
-    print(f"live sessions for each GB: {1e9 / measured.session_bytes:,.0f}; {fit:,.0f} in a node of the assumed memory,")
+    print(f"live sessions for each GB: {1e9 / measured.session_bytes:,.0f}; in a node of the assumed memory {fit:,.0f},")
     print(f"where the program and its zygote take {measured.node_bytes / 1e6:.0f} MB")
     print(f"runs for each dollar of processors: {3600 / assumed.dollars_processor_hour / measured.cpu_run:,.0f}\n")
-    print(f"{'nodes':>7} {'runs/s':>9} {'quota':>7} {'driver':>7} {'logs':>7} {'cpu':>7} {'leases':>9} {'images':>8}  first")
+    heads = " ".join(f"{each:>7}" for each in ("quota", "driver", "logs", "cpu"))
+    print(f"{'nodes':>7} {'runs/s':>9} {heads} {'leases':>9} {'images':>8}  first")
     for limited in (True, False):
         print("with the provider's quota" if limited else "without a quota")
         for nodes in NODES:
@@ -250,7 +251,8 @@ def main(runs: int = 200, concurrency: int = 16, call_seconds: float = 0.1) -> f
             got = simulate(measured, given, nodes, 3 * slots * nodes if nodes <= 100 else slots * nodes)
             parts = " ".join(f"{share:>7.0%}" for share in got.shares.values())
             images = nodes * assumed.image_bytes / assumed.registry
-            print(f"{nodes:>7,} {got.runs / got.seconds:>9,.1f} {parts} {got.leases:>9,} {images:>6,.0f} s  {got.first}")
+            rate = got.runs / got.seconds
+            print(f"{nodes:>7,} {rate:>9,.1f} {parts} {got.leases:>9,} {images:>6,.0f} s  {got.first}")
     return ratio
 
 
