@@ -238,8 +238,8 @@ def main(runs: int = 200, concurrency: int = 16, call_seconds: float = 0.1) -> f
     waiting = CALLS * assumed.call_seconds
     print(f"live sessions for each processor: {waiting / measured.cpu_run:,.0f} (their models take {waiting:g} s)")
     fit = (assumed.node_memory - measured.node_bytes) / measured.session_bytes
-    print(f"live sessions for each GB: {1e9 / measured.session_bytes:,.0f}; in a node of the assumed memory {fit:,.0f},")
-    print(f"where the program and its zygote take {measured.node_bytes / 1e6:.0f} MB")
+    print(f"live sessions for each GB: {1e9 / measured.session_bytes:,.0f}; {fit:,.0f} in a node of the assumed memory")
+    print(f"memory of a program with its zygote: {measured.node_bytes / 1e6:.0f} MB")
     print(f"runs for each dollar of processors: {3600 / assumed.dollars_processor_hour / measured.cpu_run:,.0f}\n")
     heads = " ".join(f"{each:>7}" for each in ("quota", "driver", "logs", "cpu"))
     print(f"{'nodes':>7} {'runs/s':>9} {heads} {'leases':>9} {'images':>8}  first")
