@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import copy
 import functools
 import inspect
 import threading
@@ -20,6 +19,7 @@ from rlm_secure.environments import AuditSink
 from rlm_secure.environments.interface import Snapshot
 from rlm_secure.environments.waiting import too_long
 from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.pickling import Unpicklable, twin
 from rlm_secure.policy import Policy
 from rlm_secure.sandbox import Sandbox
 from rlm_secure.tools.hostcall import on_abandon
@@ -31,7 +31,7 @@ T = TypeVar("T")
 _AGAIN_SECONDS: Final = 0.05
 
 
-class AsyncSandbox:
+class AsyncSandbox(Unpicklable):
     """As Sandbox, with methods to await; from any event loop and any thread, also several at once.
 
     >>> async with AsyncSandbox() as sandbox:
@@ -43,6 +43,8 @@ class AsyncSandbox:
 
     The session starts with `async with`, or with the first call; see Sandbox for the arguments and for what is raised.
     """
+
+    pickle_instead = "send its policy, context and code, and create a sandbox there"
 
     def __init__(
         self,
@@ -134,7 +136,7 @@ class AsyncSandbox:
     async def fork(self) -> Self:
         """A copy of this sandbox as it is now, which takes turns of its own; see Sandbox.fork."""
         sandbox = await self._call(lambda sandbox: sandbox.fork())
-        made = copy.copy(self)
+        made = twin(self)
         made._sandbox, made._lock, made._running = sandbox, threading.Lock(), None
         made._closed, made._switch = False, threading.Lock()
         return made

@@ -46,8 +46,8 @@ RLMSecureError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from rlm_secure.decision import Decided
 from rlm_secure.inert import inert_line
@@ -65,6 +65,19 @@ class RLMSecureError(Exception):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(inert_line(each) if isinstance(each, str) else each for each in args))
+
+    def __reduce__(self) -> tuple[Callable[..., RLMSecureError], tuple[type[RLMSecureError], tuple[object, ...]], Any]:
+        """Its class, its message and its attributes; neither its cause nor its traceback, which may hold secrets.
+
+        Without this, unpickling calls the class with the message alone, and what waits for the error waits for ever.
+        """
+        return _unpickled, (type(self), self.args), dict(self.__dict__)
+
+
+def _unpickled(kind: type[RLMSecureError], args: tuple[object, ...]) -> RLMSecureError:
+    error = kind.__new__(kind, *args)
+    super(RLMSecureError, error).__init__(*args)  # what an ImportError keeps of its own
+    return error
 
 
 class PolicyError(RLMSecureError):

@@ -103,6 +103,9 @@ ENVIRONMENTS: Final[Mapping[str, EnvironmentSpec]] = MappingProxyType(
     }
 )
 
+#: What runs a batch, beside threads: a function of the RLM and its rlm_secure.rlm.batch.Batch, by name.
+ENGINES: Final[Mapping[str, str]] = MappingProxyType({"ray": "rlm_secure.scale.ray:run"})
+
 
 class PluginGroup(StrEnum):
     """What other distributions may add; the value is the group of its entry points."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rlm_secure.environments.local import launch
 from rlm_secure.environments.owned import Owned, forwards
+from rlm_secure.pickling import twin
 from rlm_secure.resources import policy_names
 
 if TYPE_CHECKING:  # at run time after the first process of a local session was started, see __init__
@@ -39,6 +40,8 @@ class Sandbox(Owned):
     its cell is waiting (ReentrantCall). Raises PolicyError for a bad policy, ContextError for a Path that cannot be
     read, ValueError for a tool that no cell could call, EnforcementError when a required wall cannot be built here.
     """
+
+    pickle_instead = "send its policy, context and code, and create a sandbox there"
 
     def __init__(
         self,
@@ -154,9 +157,7 @@ class Sandbox(Owned):
         Only for local sandboxes: raises EnvironmentUnavailable elsewhere, and Refused if limits.forks copies and
         snapshots live.
         """
-        import copy
-
-        made = copy.copy(self)
+        made = twin(self)
         made._repl = self._repl.fork()
         made._resetting = threading.Lock()
         return made

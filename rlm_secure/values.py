@@ -36,6 +36,18 @@ class Values(Mapping[str, Any]):
         self._names = names
         self._ask = ask
 
+    def __reduce__(self) -> tuple[Callable[..., Values], tuple[dict[str, Any], dict[str, ValueUnavailable]]]:
+        """The values held and the errors; each other variable is a ValueUnavailable there: its session is here."""
+        gone = {
+            name: ValueUnavailable(
+                f"{name} was not read before its result was pickled; read it in the process of its session",
+                name=name,
+            )
+            for name in self._names
+            if name not in self._held
+        }
+        return Values, (dict(self._held), {**gone, **self.refused})
+
     def __getitem__(self, name: str) -> Any:
         if (value := self._held.get(name, _NONE)) is not _NONE:
             return value

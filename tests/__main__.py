@@ -50,6 +50,7 @@ ALONE = (
     "tests/clouds/test_quota.py",
     "tests/clouds/test_live.py",
     "tests/clouds/test_pods_attacked.py",
+    "tests/scale/test_ray.py",
     "tests/test_removal.py",
     "tests/test_again.py",
     "tests/local/test_faults.py",
@@ -97,6 +98,7 @@ MEASURED = (
     "tests/packages",
     "tests/policy",
     "tests/rlm",
+    "tests/scale",
     "tests/testing",
     "tests/tools",
 )
@@ -108,6 +110,7 @@ UNMEASURED = (
     "tests/docker/test_corpus.py",
     "tests/docker/test_escapes.py",
     "tests/local/test_faults.py",
+    "tests/scale/test_ray.py",
 )
 JOBS = 4
 NO_TESTS = 5  # pytest's exit status

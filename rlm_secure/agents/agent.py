@@ -40,6 +40,7 @@ from rlm_secure.events import (
     Violation,
 )
 from rlm_secure.logger import RLMLogger
+from rlm_secure.pickling import Unpicklable
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.rlm.assembly import joined, new_tree, opened
 from rlm_secure.rlm.completion import log_of
@@ -63,7 +64,7 @@ C = TypeVar("C", bound=RLMChatCompletion)
 _LOOK = 0.05
 
 
-class Agent:
+class Agent(Unpicklable):
     """What an agent is told of its model, its sandbox and its limits; the names and the meaning are those of RLM.
 
     - `backend`, `backend_kwargs`, `sampling_args`: the model, see `rlm_secure.clients.get_client`.
@@ -76,6 +77,7 @@ class Agent:
     ValueError for an environment that is not known, and MissingExtra for one that is not installed.
     """
 
+    pickle_instead = "send the arguments that it is made from, and create it there"
     #: What its log calls it.
     name: ClassVar[str] = "agent"
     #: Variables of its sessions that hold the data which it was given: a log has them if data.log_context says so.

@@ -89,12 +89,12 @@ class _Examined:
     """One environment: its report, or why there is none."""
 
     def __init__(
-        self, name: str, policy: Policy, outcome: EnforcementReport | str, own: tuple[Wall, ...] = ()
+        self, name: str, policy: Policy, outcome: EnforcementReport | str, required: tuple[Wall, ...] = ()
     ) -> None:
         self.name = name
         self.policy = policy
         self.outcome = outcome
-        self.required = policy.isolation.required(name, own)
+        self.required = required
         self.missing = () if isinstance(outcome, str) else outcome.missing(self.required)
         from rlm_secure.policy import Gate
 
@@ -168,15 +168,11 @@ class _Examined:
 
 
 def _examine(name: str, policy: Policy) -> _Examined:
-    from rlm_secure.environments.registry import create_environment
+    from rlm_secure.environments.examine import examined
     from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 
-    # A wall that cannot be built must be shown, not end the examination: so no wall is required here.
-    looking = policy.model_copy(update={"isolation": policy.isolation.requiring_nothing(name)})
     try:
-        environment = create_environment(name)
-        with environment.open(looking) as session:
-            return _Examined(name, policy, session.report, () if name in ENVIRONMENTS else environment.required_walls)
+        return _Examined(name, policy, *examined(name, policy))
     except (EnvironmentUnavailable, MissingExtra) as error:
         return _Examined(name, policy, f"not available: {error}")
 

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any, Final, Self, TypeVar
 
 from rlm_secure.errors import WrongProcess
+from rlm_secure.pickling import Unpicklable
 
 _FORWARDING: Final[set[Any]] = set()
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -23,11 +24,11 @@ def forwards(method: _Method) -> _Method:
     return method
 
 
-class Owned:
+class Owned(Unpicklable):
     """Belongs to the process that made it: in a fork, every public method and property raises WrongProcess.
 
     A method that is marked by `forwards` leaves any other check to what it calls.
-    An exception that leaves a `with` block in a fork propagates unchanged.
+    An exception that leaves a `with` block in a fork propagates unchanged. It cannot be pickled.
     """
 
     _owner: int

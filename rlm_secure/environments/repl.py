@@ -38,6 +38,7 @@ from rlm_secure.errors import (
     WallViolation,
 )
 from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.pickling import twin
 from rlm_secure.plural import counted
 from rlm_secure.policy import shipped
 from rlm_secure.policy.gate import Gate
@@ -453,7 +454,7 @@ class REPL(Owned):
 
         Raises Refused (limits.forks), and EnvironmentUnavailable where sessions cannot be copied.
         """
-        made = copy.copy(self)
+        made = twin(self)
         made._contexts, made._histories = self._contexts.copy(), self._histories.copy()
         made._compacted = list(self._compacted)
         made._served = _Served(made, self._served.toolbox)

@@ -110,6 +110,11 @@ class AuditLog:
             with self._opened():
                 pass
 
+    def __reduce__(self) -> tuple[Callable[..., AuditLog], tuple[Any, ...]]:
+        """The same file and the same rules: several processes may append to it. The key is in the pickle."""
+        on_anchor = None if self._on_anchor == self._logged else self._on_anchor
+        return _again, (type(self), self.path, self._redactor, self._durable, self._key, on_anchor)
+
     @property
     def head(self) -> str:
         """The hash of the last line that this object has seen."""
@@ -268,6 +273,17 @@ class AuditLog:
         if ("mac" in entry) != (self._key is not None) or not _is_sealed(entry, self._key):
             raise AuditLogError(f"{self.path} was not sealed with this key; give the right one, or name another file")
         return entry["seq"], _sha256(last), len(last) + 1
+
+
+def _again(
+    kind: type[AuditLog],
+    path: Path | None,
+    redactor: Redactor,
+    durable: bool,
+    key: bytes | None,
+    on_anchor: Callable[[str], None] | None,
+) -> AuditLog:
+    return kind(path, redactor=redactor, durable=durable, key=key, on_anchor=on_anchor)
 
 
 def verify(path: str | Path, *, head: str | None = None, key: bytes | None = None) -> Verified:

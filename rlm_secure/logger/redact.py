@@ -82,8 +82,14 @@ class Redactor:
         self._values: frozenset[str] = frozenset()
         self._known: re.Pattern[str] | None = None
         self._before_cut = _BEFORE_CUT
+        self._environ = environ
         if environ:
-            self.learn(value for name, value in os.environ.items() if name.upper().endswith(_ENVIRONMENT_NAMES))
+            self.learn(_of_environment())
+
+    def __reduce__(self) -> tuple[Callable[..., Redactor], tuple[tuple[str, ...], frozenset[str], bool]]:
+        """The same rules, and the secrets that it was told. Those of the environment stay: the reader has its own."""
+        told = self._values.difference(_of_environment()) if self._environ else self._values
+        return _knowing, (tuple(each.pattern for each in self._extra), told, self._environ)
 
     def learn(self, secrets: Iterable[str]) -> None:
         """Mask these strings wherever they appear from now on, except those too short or common to be recognized."""
@@ -97,10 +103,7 @@ class Redactor:
 
     def extended(self, patterns: Iterable[str]) -> Redactor:
         """A redactor that knows the same secrets, and masks these patterns instead of its own."""
-        other = Redactor(patterns, environ=False)
-        with self._lock:
-            other.learn(self._values)
-        return other
+        return _knowing(patterns, self._values)
 
     def text(self, text: str) -> str:
         """`text` without what looks like a secret or is known to be one."""
@@ -145,6 +148,18 @@ class Redactor:
                 for name, item in value.items()
             }
         return value
+
+
+def _of_environment() -> Iterator[str]:
+    """The secrets of this process's environment."""
+    return (value for name, value in os.environ.items() if name.upper().endswith(_ENVIRONMENT_NAMES))
+
+
+def _knowing(patterns: Iterable[str], secrets: Iterable[str], environ: bool = False) -> Redactor:
+    """A redactor of these patterns that knows these secrets."""
+    made = Redactor(patterns, environ=environ)
+    made.learn(secrets)
+    return made
 
 
 def names_a_secret(name: str) -> bool:

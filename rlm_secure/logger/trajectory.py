@@ -136,15 +136,17 @@ class RLMLogger:
             )
             self._withheld |= frozenset(withhold)
 
-    def fresh(self, *, on_disk: bool = False) -> RLMLogger:
+    def __reduce__(self) -> tuple[Callable[..., RLMLogger], tuple[Any, ...]]:
+        """A fresh logger: the same folder and the same rules, a file of its own, and no turns."""
+        return _again, (type(self), self.log_dir, self.file_name, self._data, self._redactor, self._withheld)
+
+    def fresh(self, *, on_disk: bool = False, folder: str | None = None) -> RLMLogger:
         """An empty logger with the same rules, for a child or for a run beside this one.
 
-        In memory only, or with a file of its own in the same folder.
+        In memory only, or with a file of its own in the same folder or in another one.
         """
-        logger = RLMLogger(self.log_dir if on_disk else None, self.file_name, data=self._data)
-        logger._redactor = self._redactor
-        logger._withheld = self._withheld
-        return logger
+        folder = folder or (self.log_dir if on_disk else None)
+        return _again(RLMLogger, folder, self.file_name, self._data, self._redactor, self._withheld)
 
     @property
     def iteration_count(self) -> int:
@@ -316,6 +318,19 @@ class RLMLogger:
         if self._incomplete is None:
             self._incomplete = f"the log is incomplete: {problem}"
             self._notice(self._incomplete)
+
+
+def _again(
+    kind: type[RLMLogger],
+    log_dir: str | None,
+    file_name: str,
+    data: Data,
+    redactor: Redactor,
+    withheld: frozenset[str],
+) -> RLMLogger:
+    logger = kind(log_dir, file_name, data=data)
+    logger._redactor, logger._withheld = redactor, withheld
+    return logger
 
 
 def _unique(file_name: str) -> str:

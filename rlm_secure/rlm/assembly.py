@@ -33,12 +33,17 @@ def new_tree(
     whose: object,
     children: int = 1,
     streams: bool = False,
+    ledger: Ledger | None = None,
+    concurrency: int | None = None,
 ) -> Tree:
-    """A tree of runs with a ledger of its own, not yet entered. See Tree."""
-    ledger = Ledger(Allowance.of(policy, max_tokens=max_tokens, max_budget=max_budget, max_timeout=max_timeout))
+    """A tree of runs, not yet entered. See Tree.
+
+    Its ledger is `ledger`, or one of its own; `concurrency` replaces the policy's where it has a part of that only.
+    """
+    allowance = Allowance.of(policy, max_tokens=max_tokens, max_budget=max_budget, max_timeout=max_timeout)
     return Tree(
-        ledger,
-        concurrency=policy.lm.concurrency,
+        ledger or Ledger(allowance),
+        concurrency=concurrency or policy.lm.concurrency,
         children=children,
         listeners=[each for each in listeners if each is not None],
         policy=policy,

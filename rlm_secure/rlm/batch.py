@@ -1,12 +1,13 @@
-"""Several completions at the same time, under one allowance."""
+"""Several completions at the same time, under one allowance: in threads, or on several machines by another engine."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol
+from typing import Any, Final, Generic, Protocol
 
+from rlm_secure import registry
 from rlm_secure.errors import ResultTooLarge
 from rlm_secure.events import tell
 from rlm_secure.policy.gate import Gate
@@ -14,6 +15,8 @@ from rlm_secure.rlm.budget import Records
 from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.rlm.tree import Tree
 from rlm_secure.types import Parsed, RLMChatCompletion, held_bytes
+
+THREADS: Final = "threads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,56 +44,109 @@ class Complete(Protocol):
         ...
 
 
-def run(
-    complete: Complete,
-    tree: Tree,
-    prompts: Sequence[Any],
-    root_prompts: Sequence[str | None] | str | None,
-    concurrency: int,
-    on_progress: Callable[[int, int], Any] | None,
-) -> list[Item]:
-    """Complete all prompts; return one Item per prompt, in order. A failure is kept in its Item and stops no other.
+class Batch:
+    """The prompts of one batch, and what is known of their results. Thread-safe.
 
-    `root_prompts` is one question for all, or one for each. `concurrency` completions run at a time; all share
-    the ledger of `tree`. Answers may take `limits.kept_bytes` in total: one beyond that is a ResultTooLarge in its
-    Item. `on_progress(done, of)` is called after each. Raises ValueError when the lengths differ, or when
-    `concurrency` is below 1, and Refused for more prompts than there may be calls of models.
+    `root_prompts` is one question for all, or one for each. Items of an earlier batch that have a completion (`resume`)
+    are results already. Answers may take `limits.kept_bytes` in total: one beyond that is a ResultTooLarge in its Item.
+    Raises ValueError when the lengths differ, when an index of `resume` is none of the prompts, or when `concurrency`
+    is below 1, and Refused for more prompts than there may be calls of models.
     """
-    if concurrency < 1:
-        raise ValueError(f"concurrency is {concurrency}; it must be at least 1")
-    questions = [root_prompts] * len(prompts) if root_prompts is None or isinstance(root_prompts, str) else root_prompts
-    if len(questions) != len(prompts):
-        raise ValueError(f"there are {len(prompts)} prompts and {len(questions)} root_prompts; give one for each")
-    Gate.runs(len(prompts), tree.ledger.allowance.calls - tree.ledger.spent.calls).require()
-    done = 0
-    lock = threading.Lock()
-    answers = Records(tree.records.limit)
 
-    def one(index: int) -> Item:
-        nonlocal done
+    def __init__(
+        self,
+        tree: Tree,
+        prompts: Sequence[Any],
+        root_prompts: Sequence[str | None] | str | None = None,
+        *,
+        concurrency: int = 4,
+        on_progress: Callable[[int, int], Any] | None = None,
+        on_item: Callable[[Item[Any]], Any] | None = None,
+        resume: Iterable[Item[Any]] = (),
+    ) -> None:
+        if concurrency < 1:
+            raise ValueError(f"concurrency is {concurrency}; it must be at least 1")
+        alone = root_prompts is None or isinstance(root_prompts, str)
+        questions: Any = [root_prompts] * len(prompts) if alone else root_prompts
+        if len(questions) != len(prompts):
+            raise ValueError(f"there are {len(prompts)} prompts and {len(questions)} root_prompts; give one for each")
+        self.tree = tree
+        self.prompts = prompts
+        self.questions: Sequence[str | None] = questions
+        self.concurrency = concurrency
+        self._on_progress = on_progress
+        self._on_item = on_item
+        self._answers = Records(tree.records.limit)
+        self._lock = threading.Lock()
+        self._items: dict[int, Item[Any]] = {}
+        for item in resume:
+            if not 0 <= item.index < len(prompts):
+                raise ValueError(f"resume has an item of index {item.index}, and there are {len(prompts)} prompts")
+            if item.completion is not None:
+                self._items[item.index] = self._kept(item)
+        #: The indices of the prompts that have no result yet, in order.
+        self.todo: list[int] = [index for index in range(len(prompts)) if index not in self._items]
+        Gate.runs(len(self.todo), tree.ledger.allowance.calls - tree.ledger.spent.calls).require()
+
+    def finish(self, item: Item[Any]) -> None:
+        """Keep a result, the first of its prompt, and tell the caller's functions of it."""
+        item = item if item.completion is None else self._kept(item)
+        with self._lock:
+            self._items[item.index] = item
+            done = len(self._items)
+        tell(self._on_item, item)
+        tell(self._on_progress, done, len(self.prompts))
+
+    def results(self) -> list[Item[Any]]:
+        """One Item per prompt, in order."""
+        return [self._items[index] for index in range(len(self.prompts))]
+
+    def _kept(self, item: Item[Any]) -> Item[Any]:
+        """The item, or one with ResultTooLarge if its answer exceeds what the batch may still keep."""
+        assert item.completion is not None
+        size = held_bytes(item.completion.response)
+        if self._answers.take(size):
+            return item
+        return Item(item.index, error=ResultTooLarge(size, self._answers.limit))
+
+
+class Batched(Protocol):
+    """What an engine knows of the RLM that it runs prompts with."""
+
+    @property
+    def complete_in(self) -> Complete:
+        """One completion inside a tree."""
+
+
+def run(engine: str, rlm: Batched, batch: Batch) -> list[Item[Any]]:
+    """Complete the prompts of `batch` with `rlm`; return one Item per prompt, in order.
+
+    A failure is kept in its Item and stops no other. `concurrency` completions run at a time; all share the ledger of
+    the batch's tree. Raises ValueError for an engine that is not known, and what the engine raises.
+    """
+    if engine == THREADS:
+        _in_threads(rlm.complete_in, batch)
+    elif engine in registry.ENGINES:
+        registry.built_in(registry.ENGINES[engine])(rlm, batch)
+    else:
+        raise ValueError(f"there is no engine {engine[:80]!r}; there are {', '.join((THREADS, *registry.ENGINES))}")
+    return batch.results()
+
+
+def _in_threads(complete: Complete, batch: Batch) -> None:
+    tree = batch.tree
+
+    def one(index: int) -> None:
         try:
-            item = _kept(answers, Item(index, complete(tree, prompts[index], questions[index])))
+            item: Item[Any] = Item(index, complete(tree, batch.prompts[index], batch.questions[index]))
         except Exception as error:  # noqa: BLE001  handed to the caller in its item
             item = Item(index, error=error)
-        with lock:
-            done += 1
-            now = done
-        tell(on_progress, now, len(prompts))
-        return item
+        batch.finish(item)
 
-    slots = ChildSlots(concurrency, tree.overdue)
+    slots = ChildSlots(batch.concurrency, tree.overdue)
     try:
-        return slots.map(one, range(len(prompts)))
+        slots.map(one, batch.todo)
     except BaseException:  # Ctrl-C: stop the runs in other threads with the tree, and wait for them
         tree.stop("Execution cancelled: its batch was cancelled")
         slots.join(2.0)
         raise
-
-
-def _kept(answers: Records, item: Item) -> Item:
-    """The item, or one with ResultTooLarge if its answer exceeds what the batch may still keep."""
-    assert item.completion is not None
-    size = held_bytes(item.completion.response)
-    if answers.take(size):
-        return item
-    return Item(item.index, error=ResultTooLarge(size, answers.limit))

@@ -84,6 +84,17 @@ class Spent:
         """Input and output together."""
         return self.input_tokens + self.output_tokens
 
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost_usd + other.cost_usd,
+        )
+
+    def __sub__(self, other: Spent) -> Spent:
+        return self + Spent(-other.calls, -other.input_tokens, -other.output_tokens, -other.cost_usd)
+
 
 class Reservation:
     """One call that is about to be made, or in flight. End it exactly once; later ends are ignored."""
@@ -117,10 +128,12 @@ class Reservation:
 class Ledger:
     """Everything that one run tree spends. Atomic and thread-safe."""
 
-    def __init__(self, allowance: Allowance, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, allowance: Allowance, *, clock: Callable[[], float] = time.monotonic, started: float | None = None
+    ) -> None:
         self.allowance = allowance
         self._clock = clock
-        self._started = clock()
+        self._started = clock() if started is None else started
         self._lock = threading.Lock()
         self._spent = Spent()
         self._in_flight = 0
@@ -133,7 +146,7 @@ class Ledger:
     def spent(self) -> Spent:
         """A snapshot of what was spent so far."""
         with self._lock:
-            return self._spent
+            return self._total()
 
     @property
     def in_flight(self) -> int:
@@ -164,22 +177,33 @@ class Ledger:
             self._check_rest()
             spent = self._spent
             held = spent.tokens + self._held_tokens, spent.cost_usd + self._held_cost
-            tokens = prompt_bytes // 4 + 1 + self._longest_reply
-            cost = tokens * (spent.cost_usd / spent.tokens if spent.tokens else 0.0)
-            if price is not None:
-                cost = price.most(prompt_bytes, max_output_tokens or self._longest_reply)
-            bounded = price is not None and max_output_tokens is not None
+            tokens, cost, bounded = self._estimate(prompt_bytes, price, max_output_tokens)
             over = held[1] + cost > self.allowance.cost_usd if bounded else held[1] >= self.allowance.cost_usd
             if self._in_flight and (held[0] >= self.allowance.tokens or over):
                 return None
             if bounded and over:
-                raise BudgetExceededError(spent.cost_usd, self.allowance.cost_usd, self._too_dear(cost))
-            reservation = Reservation(self, tokens, cost)
-            self._spent = Spent(spent.calls + 1, spent.input_tokens, spent.output_tokens, spent.cost_usd)
-            self._in_flight += 1
-            self._held_tokens += reservation.tokens
-            self._held_cost += reservation.cost_usd
-            return reservation
+                raise self._too_dear(cost)
+            return self._opened(tokens, cost)
+
+    def _estimate(
+        self, prompt_bytes: int, price: Price | None, max_output_tokens: int | None
+    ) -> tuple[int, float, bool]:
+        """The tokens and the cost of a call, and whether the cost is its maximum."""
+        spent = self._total()
+        tokens = prompt_bytes // 4 + 1 + self._longest_reply
+        cost = tokens * (spent.cost_usd / spent.tokens if spent.tokens else 0.0)
+        if price is not None:
+            cost = price.most(prompt_bytes, max_output_tokens or self._longest_reply)
+        return tokens, cost, price is not None and max_output_tokens is not None
+
+    def _opened(self, tokens: int, cost: float) -> Reservation:
+        """Count a call, and hold its estimate."""
+        reservation, spent = Reservation(self, tokens, cost), self._spent
+        self._spent = Spent(spent.calls + 1, spent.input_tokens, spent.output_tokens, spent.cost_usd)
+        self._in_flight += 1
+        self._held_tokens += reservation.tokens
+        self._held_cost += reservation.cost_usd
+        return reservation
 
     def settle(
         self,
@@ -205,6 +229,24 @@ class Ledger:
                 spent.output_tokens + output_tokens,
                 spent.cost_usd + cost_usd,
             )
+            self._refund(reservation, input_tokens + output_tokens, cost_usd)
+
+    def add(self, spent: Spent) -> None:
+        """Charge what was spent elsewhere on behalf of this ledger."""
+        with self._lock:
+            self._spent += spent
+
+    def refuse_dear(self, cost: float) -> None:
+        """Raise BudgetExceededError: the next call may cost `cost`, and there is less."""
+        with self._lock:
+            raise self._too_dear(cost)
+
+    def _total(self) -> Spent:
+        """What counts towards the allowance."""
+        return self._spent
+
+    def _refund(self, reservation: Reservation, tokens: int, cost: float) -> None:
+        """A reservation has ended, and used so much."""
 
     def refuse_unknown(self, error: PriceUnknownError) -> None:
         """Refuse all further calls with `error`: their cost is unknown."""
@@ -246,15 +288,16 @@ class Ledger:
                 f"Timeout exceeded after iteration {after}: {elapsed:.1f}s of {allowance.seconds:.1f}s limit",
             )
 
-    def _too_dear(self, cost: float) -> str:
-        spent, budget = self._spent.cost_usd, self.allowance.cost_usd
-        return (
+    def _too_dear(self, cost: float) -> BudgetExceededError:
+        spent, budget = self._total().cost_usd, self.allowance.cost_usd
+        message = (
             f"Budget exceeded: spent ${spent:.6f} of ${budget:.6f} budget, and the next call may cost up to "
             f"${cost:.6f}; raise the budget, or lower max_tokens in sampling_args"
         )
+        return BudgetExceededError(spent, budget, message)
 
     def _check_rest(self) -> None:
-        spent, allowance = self._spent, self.allowance
+        spent, allowance = self._total(), self.allowance
         if self._unknown is not None:
             raise PriceUnknownError(self._unknown.model, str(self._unknown))
         if spent.calls >= allowance.calls:

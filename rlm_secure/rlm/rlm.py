@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
@@ -29,6 +29,7 @@ from rlm_secure.errors import (
 )
 from rlm_secure.events import Event, Listener, RunCompleted, RunStarted
 from rlm_secure.logger import RLMLogger, VerbosePrinter
+from rlm_secure.pickling import require_picklable
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.rlm import batch as _batch
 from rlm_secure.rlm import prompts
@@ -198,6 +199,16 @@ class RLM(Generic[Parsed]):
         self._last_error: str | None = None
         self._best_partial_answer: str | None = None
 
+    def __reduce__(self) -> tuple[Callable[..., RLM[Parsed]], tuple[type[RLM[Parsed]], dict[str, Any]]]:
+        """Its configuration: another process makes the same RLM, without sessions and totals. API keys are in it.
+
+        Raises TypeError, which names it, for what another process cannot have: a function that is not at the top level
+        of a module, an open client.
+        """
+        arguments = self.config.arguments()
+        require_picklable(type(self).__qualname__, {"class": type(self), **arguments})
+        return _made, (type(self), arguments)
+
     # -- what users call -----------------------------------------------------------------------------
 
     def completion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion[Parsed]:
@@ -235,10 +246,18 @@ class RLM(Generic[Parsed]):
         *,
         concurrency: int = 4,
         on_progress: Callable[[int, int], Any] | None = None,
+        on_item: Callable[[_batch.Item[Parsed]], Any] | None = None,
+        resume: Iterable[_batch.Item[Parsed]] = (),
+        engine: str = _batch.THREADS,
     ) -> list[_batch.Item[Parsed]]:
-        """Complete several prompts at the same time under one shared allowance; see rlm_secure.rlm.batch."""
+        """Complete several prompts at the same time under one shared allowance; see rlm_secure.rlm.batch.
+
+        `on_item(item)` and then `on_progress(done, of)` are called after each prompt, in any order of prompts. `resume`
+        takes items of an earlier batch of the same prompts: those with a completion are not run again. `engine` is
+        "threads", or "ray" for several machines: see rlm_secure.scale.ray.
+        """
         with self._tree() as tree:
-            return _batch.run(self.complete_in, tree, prompts, root_prompts, concurrency, on_progress)
+            return self._batched(tree, engine, prompts, root_prompts, concurrency, on_progress, on_item, resume)
 
     async def abatch(
         self,
@@ -247,10 +266,13 @@ class RLM(Generic[Parsed]):
         *,
         concurrency: int = 4,
         on_progress: Callable[[int, int], Any] | None = None,
+        on_item: Callable[[_batch.Item[Parsed]], Any] | None = None,
+        resume: Iterable[_batch.Item[Parsed]] = (),
+        engine: str = _batch.THREADS,
     ) -> list[_batch.Item[Parsed]]:
         """As batch(), for an event loop. Cancelling the task ends all its runs."""
         return await self._tree().run(
-            lambda tree: _batch.run(self.complete_in, tree, prompts, root_prompts, concurrency, on_progress),
+            lambda tree: self._batched(tree, engine, prompts, root_prompts, concurrency, on_progress, on_item, resume),
         )
 
     def close(self) -> None:
@@ -389,6 +411,31 @@ class RLM(Generic[Parsed]):
             stack.callback(lambda: run.environment.cleanup())
         return run
 
+    def _batched(
+        self,
+        tree: Tree,
+        engine: str,
+        prompts: Sequence[Any],
+        root_prompts: Sequence[str | None] | str | None,
+        concurrency: int,
+        on_progress: Callable[[int, int], Any] | None,
+        on_item: Callable[[_batch.Item[Parsed]], Any] | None,
+        resume: Iterable[_batch.Item[Parsed]],
+    ) -> list[_batch.Item[Parsed]]:
+        work = _batch.Batch(
+            tree,
+            prompts,
+            root_prompts,
+            concurrency=concurrency,
+            on_progress=on_progress,
+            on_item=on_item,
+            resume=resume,
+        )
+        try:
+            return _batch.run(engine, self, work)
+        finally:
+            self._remember(tree, None)
+
     def _remember(self, tree: Tree, run: Run | None) -> None:
         """Set upstream's attributes on the latest completion, for programs that read them."""
         self._cumulative_cost = tree.ledger.spent.cost_usd
@@ -501,3 +548,7 @@ class RLM(Generic[Parsed]):
         if self.persistent:
             self._persistent_env = environment
         return environment
+
+
+def _made(kind: type[RLM[Any]], arguments: dict[str, Any]) -> RLM[Any]:
+    return kind(**arguments)

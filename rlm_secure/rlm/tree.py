@@ -265,8 +265,17 @@ class Tree:
                 yield reservation
             finally:
                 reservation.lose()
-                settled, self._settled = self._settled, asyncio.Event()
-                settled.set()
+                self._look_again()
+
+    def wake(self) -> None:
+        """Let the calls that wait for the ledger ask it again: it has more to give. From any thread."""
+        with self._lock:
+            if self._loop is not None:
+                self._loop.events.call_soon_threadsafe(self._look_again, context=contextvars.Context())
+
+    def _look_again(self) -> None:
+        settled, self._settled = self._settled, asyncio.Event()
+        settled.set()
 
     def adopt(self, client: Client) -> None:
         """Close the connections of `client` when the tree ends."""

@@ -536,6 +536,29 @@ def test_a_batch_has_one_allowance() -> None:
     assert all(isinstance(item.error, BudgetExceededError) for item in items if item.error)
 
 
+def test_a_batch_tells_of_each_item_and_is_resumed_by_index() -> None:
+    told: list[Item] = []
+    progress: list[tuple[int, int]] = []
+    asked: list[str] = []
+
+    def turn(messages) -> str:
+        asked.append(messages[-1]["content"])
+        return "FINAL(x)"
+
+    first = scripted(turn, policy=limited(calls=2)).batch(["a"] * 3, concurrency=1, on_item=told.append)
+    assert [item.index for item in told] == [0, 1, 2]
+    assert told == first
+    assert [item.completion is None for item in first] == [False, False, True]
+    del asked[:]
+    again = scripted(turn).batch(["a"] * 3, resume=reversed(first), on_progress=lambda *now: progress.append(now))
+    assert len(asked) == 1
+    assert again[:2] == first[:2]
+    assert again[2].response == "x"
+    assert progress == [(3, 3)]
+    with pytest.raises(ValueError, match="resume has an item of index 2, and there are 2 prompts"):
+        scripted(turn).batch(["a"] * 2, resume=first)
+
+
 def test_a_batch_can_be_awaited_and_cancelled() -> None:
     async def awaited() -> list[Item]:
         return await scripted(lambda m: "FINAL(x)").abatch(["a", "b"], "the question")

@@ -38,6 +38,9 @@ class FinalAnswerCalled(Exception):
         super().__init__(f"Final answer: {answer}")
         self.answer = answer
 
+    def __reduce__(self) -> tuple[type[FinalAnswerCalled], tuple[Any], dict[str, Any]]:
+        return type(self), (self.answer,), dict(self.__dict__)
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:

@@ -1,0 +1,1 @@
+"""Batches on several machines."""

@@ -1,0 +1,523 @@
+"""`RLM.batch(..., engine="ray")`: the prompts of a batch on the nodes of a Ray cluster.
+
+One actor on each node that has a CPU, with a zygote and walls of its own, made from the RLM's configuration. A node
+whose walls are not those that the policy requires gets no prompt. The allowance is one: see rlm_secure.scale.leases.
+Answers are delivered as they come, each once: what a node that died had not delivered runs again elsewhere.
+
+A program that is connected to a cluster (`ray.init(address=...)`) uses that; otherwise a local Ray is started, on the
+loopback address and without a dashboard, and stays until the program ends or calls `ray.shutdown()`. Ray trusts whoever
+reaches its ports: see threat-model.md.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final
+
+from rlm_secure import documents, files
+from rlm_secure.errors import (
+    AuditLogError,
+    CancellationError,
+    EnforcementError,
+    EnvironmentUnavailable,
+    LogError,
+    MissingExtra,
+    TimeoutExceededError,
+)
+from rlm_secure.events import tell
+from rlm_secure.rlm.batch import Batch, Item
+from rlm_secure.rlm.budget import LIMITS, Spent
+from rlm_secure.rlm.rlm import RLM
+from rlm_secure.scale.leases import Account, LeaseNeed, Leases
+from rlm_secure.scale.node import AUDITED, Examined, Message, Node, NodeOrder
+from rlm_secure.types import held_bytes
+
+#: Callbacks of an RLM that are called here for what happens on a node.
+_HEARD: Final = ("on_event", "on_subcall_start", "on_subcall_complete", "on_iteration_start", "on_iteration_complete")
+#: Seconds between two looks at the batch's own end, and for which a node may hold a poll.
+_LOOK: Final = 0.25
+_POLL: Final = 10.0
+#: Seconds between two polls of a node that cannot be reached.
+_AGAIN: Final = 0.1
+#: Seconds for which a node may be unreachable before its prompts run elsewhere.
+_UNREACHABLE: Final = 20.0
+#: Seconds for a node to end what it runs.
+_END: Final = 5.0
+#: How often a prompt, and an actor on a node that lives, is started.
+_ATTEMPTS: Final = 3
+#: Bytes from which a context that several prompts share is put into the object store.
+_SHARED: Final = 64 * 1024
+
+_log = logging.getLogger("rlm_secure")
+
+
+def run(rlm: RLM[Any], batch: Batch) -> None:
+    """Complete the prompts of `batch` on the nodes of the cluster.
+
+    Raises MissingExtra without Ray, ValueError for a persistent RLM, TypeError for one that cannot be pickled,
+    EnforcementError if no node has the walls that the policy requires, and EnvironmentUnavailable if there is no node
+    for another reason; both name the nodes.
+    """
+    if rlm.persistent:
+        raise ValueError("a persistent session is on one machine; use engine='threads', or persistent=False")
+    ray = connected()
+    if batch.todo:
+        _Driver(ray, rlm, batch).run()
+
+
+def connected() -> Any:
+    """Ray, connected to the program's cluster, or to a local one that is started on the loopback address.
+
+    Raises MissingExtra, and EnvironmentUnavailable where Ray would listen on another address.
+    """
+    try:
+        ray = import_module("ray")
+    except ImportError as error:
+        raise MissingExtra("engine='ray'", "ray") from error
+    if ray.is_initialized():
+        return ray
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with on_loopback():
+        # `local` also where RAY_ADDRESS names a cluster: which one to trust is the program's decision.
+        try:
+            ray.init(address="local", include_dashboard=False, log_to_driver=False)
+        except Exception as error:  # of no class of its own
+            raise EnvironmentUnavailable(f"Ray did not start here: {type(error).__name__}: {error}") from error
+    for each in ray.nodes():
+        if not ip_address(each["NodeManagerAddress"]).is_loopback:
+            ray.shutdown()
+            raise EnvironmentUnavailable(
+                "this version of Ray listens on an address of the network, and not on the loopback alone; start Ray as "
+                "you trust it, with ray.init(), before the batch"
+            )
+    return ray
+
+
+@contextmanager
+def on_loopback() -> Iterator[None]:
+    """Ray takes the machine's address, and then listens on every one; what it does on other systems is on loopback.
+
+    It reads the variable when it is imported, and its processes when they start.
+    """
+    constants: Any = import_module("ray._private.ray_constants")
+    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    before, variable = getattr(constants, "ENABLE_RAY_CLUSTER", None), os.environ.get(name)
+    constants.ENABLE_RAY_CLUSTER, os.environ[name] = False, "0"
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
+        os.environ.pop(name)
+        if variable is not None:
+            os.environ[name] = variable
+
+
+@dataclass(eq=False)
+class _Worker:
+    """One actor, as the driver knows it. `calls`: model calls that it may have in flight."""
+
+    node_id: str
+    where: str
+    slots: int
+    calls: int
+    children: int
+    starts: int = 1
+    name: str = ""
+    actor: Any = None
+    waiting: Any = None
+    ready: bool = False
+    confirmed: int = 0
+    running: list[int] = field(default_factory=list)
+    unreachable: float | None = None
+    recalled: bool = False
+    #: The last message that it was told, and those that it has not confirmed.
+    number: int = 0
+    told: dict[int, Message] = field(default_factory=dict)
+
+
+class _Driver:
+    """One batch on a cluster. Everything happens in the thread that calls run()."""
+
+    def __init__(self, ray: Any, rlm: RLM[Any], batch: Batch) -> None:
+        self._ray = ray
+        self._errors = import_module("ray.exceptions")
+        self._rlm = rlm
+        self._batch = batch
+        self._tree = batch.tree
+        self._leases = Leases(self._tree.ledger)
+        self._todo = deque(batch.todo)
+        self._left = len(batch.todo)
+        self._attempts: Counter[int] = Counter()
+        self._workers: list[_Worker] = []
+        self._needs: dict[tuple[str, Any], LeaseNeed] = {}
+        self._unfit: dict[str, Examined] = {}
+        self._lost: list[str] = []
+        self._named = 0
+        self._over: Spent | None = None
+        self._failed: AuditLogError | None = None
+        #: What was asked of those that run, with what it names on this machine read.
+        self._prompts: dict[int, Any] = {}
+        same = Counter(id(batch.prompts[index]) for index in batch.todo)
+        self._shared = {each for each, count in same.items() if count > 1}
+        self._stored: dict[int, tuple[int, list[Any]] | None] = {}
+        arguments = {**rlm.config.arguments(), **dict.fromkeys(_HEARD), "audit": None, "verbose": False}
+        self._sent = type(rlm)(**arguments)
+        self._sent.__reduce__()  # raises TypeError, before Ray would print what it cannot pickle
+
+    def run(self) -> None:
+        stopped = False
+        try:
+            self._start()
+            while self._left:
+                self._hear(_LOOK)
+                if self._tree.stopped and not stopped:
+                    stopped = True
+                    self._stop()
+                if self._tree.overdue() or (stopped and not any(each.running for each in self._workers)):
+                    self._give_up()
+                if not stopped:
+                    self._dispatch()
+                self._lend()
+                if not self._workers:
+                    self._no_node()
+            self._end()
+        except BaseException:  # Ctrl-C as well
+            self._tree.stop("Execution cancelled: its batch was cancelled")
+            raise
+        finally:
+            for each in self._workers:
+                self._kill(each)
+
+    # -- actors --------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        """Start an actor on each node, as many as can have a prompt and a model call at the same time."""
+        nodes = [each for each in self._ray.nodes() if each["Alive"] and each["Resources"].get("CPU", 0) >= 1]
+        calls = self._rlm.policy.lm.concurrency
+        most = min(len(nodes), self._batch.concurrency, calls, len(self._todo))
+        children = max(1, min(self._rlm.max_concurrent_subcalls, calls))
+        for number, node in enumerate(nodes[:most]):
+            where = f"{node['NodeManagerHostname']} ({node['NodeID'][:8]})"
+            slots, in_flight = _share(self._batch.concurrency, number, most), _share(calls, number, most)
+            self._begin(_Worker(node["NodeID"], where, slots, in_flight, max(1, _share(children, number, most))))
+        if not nodes:
+            raise EnvironmentUnavailable("the Ray cluster has no node with a CPU; add one, or use engine='threads'")
+
+    def _begin(self, last: _Worker) -> None:
+        """Start an actor on the node of `last`."""
+        ray, self._named = self._ray, self._named + 1
+        name = f"{last.node_id[:8]}-{self._named}"
+        worker = _Worker(last.node_id, last.where, last.slots, last.calls, last.children, last.starts, name)
+        affinity = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
+        options = ray.remote(_Actor).options(
+            num_cpus=1,
+            max_concurrency=4,  # a poll, what is told, and the end
+            max_restarts=0,
+            max_task_retries=0,
+            scheduling_strategy=affinity(worker.node_id, soft=False),
+        )
+        worker.actor = options.remote()
+        order = NodeOrder(
+            self._tree.ledger.allowance,
+            deadline=time.time() + self._tree.ledger.seconds_left,
+            slots=worker.slots,
+            calls=worker.calls,
+            children=worker.children,
+            heard=tuple(each for each in _HEARD if getattr(self._rlm, each) is not None),
+            audited=self._rlm.audit is not None,
+        )
+        # The key of the model's provider is in it: the arguments of a method go from this process to the actor's, and
+        # are in no record of the cluster; what an actor is created with is.
+        worker.waiting = worker.actor.begin.remote(self._sent, order)
+        self._workers.append(worker)
+
+    def _kill(self, worker: _Worker) -> None:
+        with suppress(self._errors.RayError, ValueError):
+            self._ray.kill(worker.actor, no_restart=True)
+
+    def _end(self) -> None:
+        """End the actors, and charge what their last accounts say."""
+        ending = {worker.actor.end.remote(worker.confirmed): worker for worker in self._workers if worker.ready}
+        ended, _ = self._ray.wait(list(ending), num_returns=len(ending), timeout=_END) if ending else ([], [])
+        for each in ended:
+            with suppress(self._errors.RayError):
+                self._take(ending[each], *self._ray.get(each))
+        for worker in self._workers:
+            if worker.ready:
+                self._leases.leave(worker.name)
+
+    # -- what nodes say ------------------------------------------------------------------------------
+
+    def _hear(self, seconds: float) -> None:
+        """Take the answers that are there, and wait for the first up to `seconds`."""
+        waiting = {worker.waiting: worker for worker in self._workers if worker.waiting is not None}
+        found, _ = self._ray.wait(list(waiting), num_returns=1, timeout=seconds) if waiting else ([], [])
+        if found and len(waiting) > 1:
+            found, _ = self._ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
+        if not waiting:
+            time.sleep(seconds)
+        for each in found:
+            self._answer(waiting[each], each)
+        for worker in self._workers:
+            if worker.waiting is None:  # its last poll failed
+                time.sleep(_AGAIN)
+                worker.waiting = worker.actor.poll.remote(worker.confirmed, _POLL)
+
+    def _answer(self, worker: _Worker, answer: Any) -> None:
+        try:
+            told = self._ray.get(answer)
+        except self._errors.ActorUnavailableError as error:
+            now = time.monotonic()
+            worker.unreachable = worker.unreachable or now
+            if not worker.ready or now - worker.unreachable > _UNREACHABLE:
+                self._died(worker, type(error).__name__)
+            else:
+                worker.waiting = None  # again after a look at the others
+            return
+        except self._errors.RayTaskError as error:
+            self._died(worker, f"{type(error.cause).__name__}: {error.cause}")
+            return
+        except self._errors.RayError as error:
+            self._died(worker, type(error).__name__)
+            return
+        if worker.unreachable is not None:
+            worker.unreachable = None
+            worker.actor.tell.remote(list(worker.told.items()))  # once more: it may have missed some
+        if not worker.ready:
+            self._ready(worker, told)
+            if not worker.ready:
+                return
+        else:
+            self._take(worker, *told)
+        worker.waiting = worker.actor.poll.remote(worker.confirmed, _POLL)
+
+    def _ready(self, worker: _Worker, found: Examined) -> None:
+        """Give a node work if it has the walls; else none, for the whole batch."""
+        if found.missing or found.problem:
+            self._unfit[worker.where] = found
+            _log.warning("the node %s gets no prompt: %s", worker.where, _unfit(found))
+            self._workers.remove(worker)
+            self._kill(worker)
+            return
+        walls = 0 if found.report is None else len(found.report.walls)
+        _log.info("the node %s was examined: %d walls, and those that are required hold", worker.where, walls)
+        worker.ready = True
+        self._leases.join(worker.name)
+
+    def _take(self, worker: _Worker, messages: list[tuple[int, Message]], heard: int, account: Account) -> None:
+        worker.told = {number: message for number, message in worker.told.items() if number > heard}
+        self._leases.report(worker.name, account)
+        if not account.left:
+            worker.recalled = False
+        for number, (kind, content) in messages:
+            if number > worker.confirmed:
+                worker.confirmed = number
+                getattr(self, f"_on_{kind}")(worker, content)
+
+    def _on_need(self, worker: _Worker, need: LeaseNeed) -> None:
+        self._needs[worker.name, need.kind] = need
+
+    def _on_unknown(self, worker: _Worker, error: Any) -> None:
+        self._tree.ledger.refuse_unknown(error)
+        for each in self._workers:
+            if each.ready and each is not worker:
+                self._tell(each, ("unknown", (error,)))
+
+    def _on_call(self, _worker: _Worker, called: tuple[str, tuple[Any, ...]]) -> None:
+        name, arguments = called
+        if name in _HEARD:
+            tell(getattr(self._rlm, name), *arguments)
+
+    def _on_dropped(self, worker: _Worker, count: int) -> None:
+        _log.warning("%d events of the node %s were not sent: too many waited", count, worker.where)
+
+    def _on_audit(self, worker: _Worker, recorded: tuple[str, tuple[Any, ...], dict[str, Any]]) -> None:
+        method, (session, *arguments), named = recorded
+        if method not in AUDITED or self._failed is not None:
+            return
+        try:
+            getattr(self._rlm.audit, method)(f"{session}@{worker.name}", *arguments, **named)
+        except AuditLogError as error:
+            self._failed = error
+            self._tree.stop(f"Execution cancelled: {error}")
+
+    def _on_item(self, worker: _Worker, delivered: tuple[Item[Any], dict[str, bytes]]) -> None:
+        item, logs = delivered
+        if item.index not in worker.running:
+            return
+        worker.running.remove(item.index)
+        if item.completion is not None:
+            item.completion.prompt = self._prompts[item.index]
+        self._finish(self._logged(item, logs))
+
+    def _logged(self, item: Item[Any], logs: dict[str, bytes]) -> Item[Any]:
+        """The item, with its log files written to the caller's folder; or a LogError where the policy requires them."""
+        logger = self._rlm.logger
+        try:
+            for name, data in logs.items():
+                if logger is not None and logger.log_dir is not None and Path(name).name == name:
+                    descriptor = files.create(Path(logger.log_dir) / name, folders=True)
+                    with os.fdopen(descriptor, "wb") as file:
+                        file.write(data)
+        except OSError as error:
+            problem = f"the log of prompt {item.index} cannot be written: {error.strerror}"
+            if not self._rlm.policy.data.log_optional:
+                partial = None if item.completion is None else item.completion.response
+                return Item(item.index, error=LogError(problem, partial_answer=partial))
+            _log.warning("%s", problem)
+        return item
+
+    def _finish(self, item: Item[Any]) -> None:
+        if self._failed is not None and isinstance(item.error, CancellationError):
+            error = AuditLogError(str(self._failed), partial_answer=item.error.partial_answer)
+            item = Item(item.index, error=error)
+        self._left -= 1
+        self._prompts.pop(item.index, None)
+        self._batch.finish(item)
+
+    # -- what nodes are told -------------------------------------------------------------------------
+
+    def _tell(self, worker: _Worker, *messages: Message) -> None:
+        """Send messages, each kept until the node has confirmed it."""
+        first = worker.number + 1
+        worker.number += len(messages)
+        worker.told.update(enumerate(messages, first))
+        worker.actor.tell.remote(list(enumerate(messages, first)))
+
+    def _dispatch(self) -> None:
+        """Give each node what it runs at once, and one more that waits there for a free slot."""
+        for worker in [each for each in self._workers if each.ready]:
+            begun: list[Message] = []
+            while self._todo and len(worker.running) < worker.slots + (len(self._todo) > self._batch.concurrency):
+                index = self._todo.popleft()
+                try:
+                    prompt = documents.resolved(self._batch.prompts[index], self._rlm.policy.limits.context_bytes)
+                except Exception as error:  # noqa: BLE001  handed to the caller in its item
+                    self._finish(Item(index, error=error))
+                    continue
+                self._prompts[index] = prompt
+                worker.running.append(index)
+                stored = self._store(index, prompt)
+                what = (prompt, None) if stored is None else stored
+                begun.append(("run", (index, *what, self._batch.questions[index])))
+            if begun:
+                self._tell(worker, *begun)
+
+    def _store(self, index: int, prompt: Any) -> tuple[int, list[Any]] | None:
+        """The number and the place in the object store of a large context that several prompts share."""
+        key = id(self._batch.prompts[index])
+        if key in self._shared and key not in self._stored:
+            large = held_bytes(prompt, _SHARED) > _SHARED
+            self._stored[key] = (key, [self._ray.put(prompt)]) if large else None
+        return self._stored.get(key)
+
+    def _lend(self) -> None:
+        """Answer the calls that wait for a lease, in the order in which they asked; take back what none may keep."""
+        workers = {each.name: each for each in self._workers if each.ready}
+        short = False
+        for (name, kind), need in list(self._needs.items()):
+            try:
+                amount = self._leases.lease(name, need)
+            except LIMITS as limit:
+                self._tell(workers[name], ("refusal", (kind, limit, self._leases.others(name))))
+            else:
+                if amount is None:
+                    short = True
+                    continue
+                self._tell(workers[name], ("lease", (kind, amount, self._leases.others(name))))
+            del self._needs[name, kind]
+        for name in self._leases.holding() if short else ():
+            if not workers[name].recalled:
+                workers[name].recalled = True
+                self._tell(workers[name], ("recall", ()))
+        spent, allowance = self._tree.ledger.spent, self._tree.ledger.allowance
+        if spent != self._over and (spent.cost_usd > allowance.cost_usd or spent.tokens > allowance.tokens):
+            self._over = spent
+            for name, worker in workers.items():  # runs end after their turn, as they do in threads
+                self._tell(worker, ("spent", (self._leases.others(name),)))
+
+    # -- ends ----------------------------------------------------------------------------------------
+
+    def _died(self, worker: _Worker, why: str) -> None:
+        """Run the prompts of a node elsewhere that it had not delivered, and start another actor if the node lives."""
+        count = len(worker.running)
+        _log.warning("the actor on the node %s is lost (%s); its %d prompts run again", worker.where, why, count)
+        self._workers.remove(worker)
+        self._kill(worker)
+        if worker.ready:
+            self._leases.leave(worker.name)
+        self._needs = {key: need for key, need in self._needs.items() if key[0] != worker.name}
+        for index in reversed(worker.running):
+            self._attempts[index] += 1
+            if self._attempts[index] < _ATTEMPTS:
+                self._todo.appendleft(index)
+            else:
+                said = f"prompt {index} was begun {_ATTEMPTS} times, and each time the actor that ran it was lost"
+                self._finish(Item(index, error=EnvironmentUnavailable(said)))
+        alive = any(each["Alive"] and each["NodeID"] == worker.node_id for each in self._ray.nodes())
+        if alive and worker.starts < _ATTEMPTS and not self._tree.stopped:
+            worker.starts += 1
+            self._begin(worker)
+        else:
+            self._lost.append(f"{worker.where}: {why}")
+
+    def _stop(self) -> None:
+        """The batch was stopped, or its time is over: its runs end on every node."""
+        try:
+            self._tree.check()
+        except (TimeoutExceededError, CancellationError) as why:
+            for worker in [each for each in self._workers if each.ready]:
+                self._tell(worker, ("stop", (str(why),)))
+
+    def _give_up(self) -> None:
+        """The prompts that have no answer get what ended the batch."""
+        running = [index for worker in self._workers for index in worker.running]
+        for worker in self._workers:
+            worker.running.clear()
+        for index in (*running, *self._todo):
+            try:
+                self._tree.check()
+            except (TimeoutExceededError, CancellationError) as why:
+                self._finish(Item(index, error=why))
+        self._todo.clear()
+
+    def _no_node(self) -> None:
+        """No node is left. Raise if none had a prompt; else the prompts that have no answer get this error."""
+        unfit = [f"{where} {_unfit(found)}" for where, found in self._unfit.items()]
+        said = f"no node of the Ray cluster is left: {'; '.join((*unfit, *self._lost))}"
+        if unfit and not self._lost:
+            missing = {wall.value for found in self._unfit.values() for wall in found.missing}
+            raise EnforcementError(said, missing=tuple(sorted(missing))) if missing else EnvironmentUnavailable(said)
+        while self._todo:
+            self._finish(Item(self._todo.popleft(), error=EnvironmentUnavailable(said)))
+
+
+class _Actor(Node):
+    """A node's part of a batch, as an actor."""
+
+    def __init__(self) -> None:
+        super().__init__(_fetched)
+
+
+def _fetched(place: list[Any]) -> Any:
+    return import_module("ray").get(place[0])
+
+
+def _share(whole: int, number: int, of: int) -> int:
+    """The part of `whole` that number `number` of `of` nodes has."""
+    return whole // of + (number < whole % of)
+
+
+def _unfit(found: Examined) -> str:
+    """Why a node gets no work, as the end of a sentence that begins with its name."""
+    walls = ", ".join(wall.value for wall in found.missing)
+    return f"lacks what the policy requires: {walls}" if walls else f"cannot run it: {found.problem}"

@@ -1,0 +1,270 @@
+"""Batches on a real local Ray with two nodes: the same results, one ledger, and nothing lost with a node."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+from rlm_secure import (
+    RLM,
+    AuditLog,
+    AuditLogError,
+    CallLimitExceededError,
+    ContextError,
+    EnforcementError,
+    ModelCalled,
+    Policy,
+    RLMLogger,
+    TimeoutExceededError,
+    Wall,
+)
+from rlm_secure.logger import read_trajectory, verify
+from rlm_secure.rlm.assembly import new_tree
+from rlm_secure.rlm.batch import Batch, Item
+from rlm_secure.rlm.budget import Spent
+from rlm_secure.scale import ray as engine
+from tests.loops import Heard, cell, limited, scripted
+from tests.scale.calls import lines, replies, reply_or_hang
+
+ASKS = cell("final_answer(llm_query(context))")
+KEY = "sk-of-the-account-47110815"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """Two nodes with one processor each; the first is that of the driver."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 3, "health_check_initial_delay_ms": 0}
+    head = {"num_cpus": 1, "_system_config": quick, "include_dashboard": False}
+    with engine.on_loopback():
+        made = started(head)
+        yield made
+        ray.shutdown()
+        made.shutdown()
+
+
+def started(head: dict[str, Any], attempts: int = 3) -> Cluster:
+    """A cluster of two nodes. A node of Ray ends by itself where its agents take more than 15 s to start."""
+    made = Cluster()
+    try:
+        made.add_node(**head)
+        made.add_node(num_cpus=1)
+        made.connect()
+        made.wait_for_nodes()
+    except Exception:
+        made.shutdown()
+        if attempts == 1:
+            raise
+        return started(head, attempts - 1)
+    return made
+
+
+def spent(rlm: RLM, prompts: list[Any], **kwargs: Any) -> tuple[list[Item], Spent]:
+    """The items of a batch on the cluster, and what its ledger says."""
+    tree = new_tree(
+        rlm.policy,
+        max_budget=rlm.max_budget,
+        max_tokens=rlm.max_tokens,
+        max_timeout=rlm.max_timeout,
+        listeners=(),
+        prices=rlm.prices,
+        windows=rlm.windows,
+        whose=rlm,
+    )
+    with tree:
+        batch = Batch(tree, prompts, **kwargs)
+        engine.run(rlm, batch)
+        return batch.results(), tree.ledger.spent
+
+
+def test_a_node_that_is_killed_loses_no_answer_and_no_call_is_counted_twice(cluster: Cluster, tmp_path: Path) -> None:
+    doomed = cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    path = str(tmp_path / "calls")
+    name = doomed.node_id
+    rlm = scripted([ASKS], partial(reply_or_hang, path, name, 3), policy=limited(calls=200, concurrency=6))
+
+    def kill() -> None:
+        while len(lines(path, name, "hangs")) < 2:
+            time.sleep(0.02)
+        time.sleep(0.5)  # by now the driver knows of both calls
+        cluster.remove_node(doomed, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    seen: list[int] = []
+    prompts = [f"prompt {number}" for number in range(64)]
+    items, used = spent(rlm, prompts, concurrency=6, on_item=lambda item: seen.append(item.index))
+    killer.join()
+    assert [item.response for item in items] == [prompt.upper() for prompt in prompts]
+    assert Counter(seen) == Counter(range(64))
+    hung = lines(path, name, "hangs")
+    asked = Counter(lines(path))
+    assert asked == Counter(prompts) + Counter(hung)  # what was answered before the end did not run again
+    assert used.calls == 64 + len(hung) + sum(asked.values())  # each a turn and a call of its cell
+
+
+def test_all_nodes_together_never_exceed_the_allowance(cluster: Cluster, tmp_path: Path) -> None:
+    rlm = scripted([ASKS], replies(tmp_path / "calls"), policy=limited(calls=21))
+    items, used = spent(rlm, [f"prompt {number}" for number in range(24)], concurrency=4)
+    answered = [item for item in items if item.completion is not None and not item.response.startswith("Error")]
+    assert used.calls == 21
+    assert len(lines(tmp_path / "calls")) == len(answered) in (9, 10)  # two calls each; others had only their first
+    assert any(isinstance(item.error, CallLimitExceededError) and item.error.calls == 21 for item in items)
+
+
+def test_results_are_those_of_threads_and_records_are_the_caller_s(cluster: Cluster, tmp_path: Path) -> None:
+    heard = Heard()
+    begun: list[tuple[int, int]] = []
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.txt").write_text("of a file")
+    prompts = ["one", {"two": 2}, folder, tmp_path / "none", "x" * 200_000, ["six"]]
+    prompts.append(prompts[4])
+    turns = [cell("final_answer(f'{type(context).__name__} {len(context)} ' + llm_query('q'))")]
+    made = {
+        "turns": turns,
+        "replies": "r",
+        "on_event": heard,
+        "on_iteration_start": lambda *numbers: begun.append(numbers),
+        "audit": AuditLog(tmp_path / "audit.jsonl", key=b"k" * 32),
+        "logger": RLMLogger(tmp_path / "logs"),
+        "backend_kwargs": {"api_key": KEY},
+        "verbose": True,
+    }
+    rlm = scripted(**made)
+    items = rlm.batch(prompts, "the question", engine="ray")
+    told, chain, logs = len(heard.of(ModelCalled)), verify(tmp_path / "audit.jsonl", key=b"k" * 32), tmp_path / "logs"
+    assert (told, len(begun), chain.lines) == (12, 6, 12)  # six runs, each with two calls, a session and its end
+    files = sorted(logs.iterdir())
+    assert len(files) == 6
+    assert all(file.stat().st_mode & 0o777 == 0o600 for file in files)
+    assert [sum(line["type"] == "iteration" for line in read_trajectory(file)) for file in files] == [1] * 6
+    plain = scripted(turns, "r", logger=RLMLogger()).batch(prompts, "the question")
+    assert [type(item.error) for item in items] == [type(item.error) for item in plain]
+    assert isinstance(items[3].error, ContextError)
+    for one, other in zip(items, plain, strict=True):
+        if one.completion is not None:
+            assert (one.index, one.response) == (other.index, other.response)
+            assert one.completion.prompt == other.completion.prompt
+            assert one.completion.usage_summary == other.completion.usage_summary
+            assert one.completion.metadata["iterations"][0]["response"] == turns[0]
+    no_key_in_files(cluster)
+
+
+def no_key_in_files(cluster: Cluster) -> None:
+    """Ray's own files of the session: logs, records and sockets' places. The key travelled, and is in none of them."""
+    session = Path(cluster.head_node.get_session_dir_path())
+    read = [file for file in session.rglob("*") if file.is_file()]
+    assert len(read) > 10
+    assert [file for file in read if KEY.encode() in file.read_bytes()] == []
+
+
+def test_what_was_answered_is_not_asked_again(cluster: Cluster, tmp_path: Path) -> None:
+    progress: list[tuple[int, int]] = []
+    rlm = scripted([ASKS], replies(tmp_path / "calls"), backend_kwargs={"api_key": KEY})
+    first = rlm.batch(["a", "b", "c"], engine="ray", concurrency=1)
+    kept = [first[0], Item(1, error=ValueError("it failed")), first[2]]
+    again = rlm.batch(["a", "b", "c"], engine="ray", resume=kept, on_progress=lambda *now: progress.append(now))
+    assert [item.response for item in again] == ["A", "B", "C"]
+    assert lines(tmp_path / "calls").count("b") == 2
+    assert len(lines(tmp_path / "calls")) == 4
+    assert progress == [(3, 3)]
+    assert rlm.batch(["a"], engine="ray", resume=first[:1]) == first[:1]
+
+
+def test_what_cannot_be_audited_does_not_go_on(cluster: Cluster, tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.jsonl")
+    rlm = scripted([ASKS], replies(tmp_path / "calls", 0.5), audit=log)
+    opened = lambda item: log.path.chmod(0o644)  # noqa: E731  from now on it is nobody's to write
+    items = rlm.batch([f"prompt {number}" for number in range(4)], engine="ray", concurrency=1, on_item=opened)
+    failed = [item.error for item in items if item.completion is None]
+    assert [type(error) for error in failed] == [AuditLogError] * 3
+    assert "make it yours alone" in str(failed[2])
+    assert len(lines(tmp_path / "calls")) < 4
+
+
+def test_a_deadline_and_a_cancellation_reach_every_node(cluster: Cluster) -> None:
+    spins = scripted(lambda messages: cell("while True: pass"), max_timeout=3.0)
+    spins.backend_kwargs["turns"] = [cell("while True: pass")] * 30
+    began = time.monotonic()
+    items = spins.batch(["p"] * 4, engine="ray", concurrency=2)
+    assert time.monotonic() - began < 12
+    assert {type(item.error) for item in items} == {TimeoutExceededError}
+
+    async def cancelled() -> None:
+        spins.max_timeout = None
+        task = asyncio.create_task(spins.abatch(["p"] * 2, engine="ray", concurrency=1))
+        await asyncio.sleep(3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    began = time.monotonic()
+    asyncio.run(cancelled())
+    assert time.monotonic() - began < 12
+
+
+def test_a_node_without_the_walls_gets_no_prompt(
+    cluster: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "pyseccomp.py").write_text("raise ImportError('there is no libseccomp here')\n")
+    bare = cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
+    cluster.wait_for_nodes()
+    try:
+        rlm = scripted([ASKS], replies(tmp_path / "calls", 0.2))
+        with caplog.at_level(logging.WARNING, "rlm_secure"):
+            items = rlm.batch(["a", "b", "c", "d", "e", "f"], engine="ray", concurrency=6)
+        assert [item.response for item in items] == ["A", "B", "C", "D", "E", "F"]
+        assert lines(tmp_path / "calls", bare.node_id) == []
+        assert f"({bare.node_id[:8]}) gets no prompt: cannot run it: EnvironmentUnavailable: the seccomp wall" in caplog.text
+    finally:
+        cluster.remove_node(bare)
+
+
+def test_where_no_node_has_the_walls_the_error_names_nodes_and_walls(cluster: Cluster) -> None:
+    rlm = scripted([ASKS], "r", policy=Policy(isolation={"local": (Wall.SECCOMP, Wall.PROVIDER_VM)}))
+    with pytest.raises(EnforcementError, match=r"\([0-9a-f]{8}\) lacks what the policy requires: provider-vm$") as error:
+        rlm.batch(["a", "b"], engine="ray", concurrency=1)
+    assert error.value.missing == ("provider-vm",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ({"persistent": True}, ValueError, "a persistent session is on one machine"),
+        ({"custom_tools": {"f": lambda: 1}}, TypeError, r"^RLM cannot be pickled: its custom_tools\['f'\] is "),
+    ],
+)
+def test_what_cannot_be_on_several_machines_is_said(
+    cluster: Cluster, arguments: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        scripted([ASKS], "r", **arguments).batch(["a"], engine="ray")
+
+
+def test_a_ray_that_is_started_here_listens_on_the_loopback_alone(cluster: Cluster) -> None:
+    heads = [psutil.Process(process.pid) for _, process in cluster.head_node.live_processes()]
+    family = [each for head in heads for each in (head, *head.children(recursive=True))]
+    listening = [each.laddr.ip for process in family for each in process.net_connections("tcp") if each.status == "LISTEN"]
+    assert len(listening) > 3
+    assert {ip_address(each.removeprefix("::ffff:")).is_loopback for each in listening} == {True}
+
+
+def test_an_engine_that_is_not_known_is_named() -> None:
+    with pytest.raises(ValueError, match="there is no engine 'dask'; there are threads, ray"):
+        scripted([ASKS]).batch(["a"], engine="dask")
