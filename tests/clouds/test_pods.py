@@ -21,6 +21,7 @@ from rlm_secure.environments.owner import owner
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
+from rlm_secure.policy import load_policy
 from rlm_secure.resources import sandboxes_dir
 from rlm_secure.sandbox import Sandbox
 from tests.clouds.conftest import Cloud, limits, provided
@@ -192,9 +193,9 @@ def test_what_an_admission_webhook_changes_is_seen_before_anything_runs(
 
 def test_a_pod_whose_network_is_open_is_found_out_from_inside(cloud: Cloud) -> None:
     cloud.emulator.network = "host"  # as without a plugin that enforces the policy
-    with cloud.session() as session:
-        said = session.report[Wall.PROVIDER_NETWORK_BLOCK]
-    assert said.level is Level.NONE and f"127.0.0.1:{cloud.emulator.port}: won" in said.evidence
+    with pytest.raises(EnforcementError, match=f"tried from inside: .*127.0.0.1:{cloud.emulator.port}: won") as raised:
+        cloud.session(load_policy("strict"))
+    assert raised.value.missing == ("provider-network-block",)
 
 
 def test_the_first_process_ends_a_pod_in_which_nothing_runs(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,8 +227,9 @@ def test_what_a_pod_waits_for_is_said(cloud: Cloud) -> None:
 def test_a_full_quota_is_waited_for(cloud: Cloud) -> None:
     first = cloud.session()
     cloud.emulator.quota = 1
-    refused(cloud, "exceeded quota")
-    threading.Timer(0.2, first.close).start()
+    with pytest.raises(EnvironmentUnavailable, match="exceeded quota"):
+        cloud.environment(create_seconds=0.5).session(limits(start_seconds=0.5))
+    threading.Timer(0.5, first.close).start()
     with cloud.session() as session:
         assert session.alive
 
