@@ -434,6 +434,43 @@ def test_a_session_that_is_closed_while_it_moves_waits_for_nothing_and_leaves_no
         assert until(lambda: len(cloud.emulator.made) == 2 and not cloud.emulator.live)
 
 
+def test_a_session_that_is_closed_while_it_waits_for_another_sandbox_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    with provided("e2b") as cloud:
+        environment = cloud.environment(max_live=1)
+        session = environment.session(limits())
+        cloud.emulator.vanish(cloud.emulator.live[0].name)
+        others: list[RemoteSession] = []
+        close = _lease.CloudLease.close
+
+        def overtaken(lease: _lease.CloudLease) -> None:
+            close(lease)
+            monkeypatch.undo()
+            others.append(environment.session(limits()))
+
+        monkeypatch.setattr(_lease.CloudLease, "close", overtaken)
+        moving = threading.Thread(target=session.execute, args=("print(1)", no_calls))
+        moving.start()
+        assert until(lambda: others)
+        session.close()
+        moving.join()
+        others[0].close()
+        assert until(lambda: "rlm_secure-lease" not in [each.name for each in threading.enumerate()])
+        assert len(cloud.emulator.made) == 2
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_no_context_is_kept_that_no_replay_needs(keeps: bool) -> None:
+    policy = limits()
+    policy = policy.model_copy(update={"isolation": policy.isolation.model_copy(update={"checkpoints": keeps})})
+    with provided("e2b") as cloud, cloud.session(policy) as session:
+        session.load_context("context", "c" * 1000)
+        (upload,) = session._contexts._all()
+        assert upload.data.nbytes == (1000 if keeps else 0)
+        session.execute("while True: pass", no_calls, seconds=0.2)  # stopped at a moment that no replay finds
+        assert (upload.data.nbytes, upload.payload, upload.size) == (0, None, 1000)
+        assert session.execute("print(len(context))", no_calls).stdout == "1000\n"
+
+
 def test_the_words_of_a_provider_about_a_lost_sandbox_stay_outside(cloud: Cloud) -> None:
     with cloud.session() as session:
         cloud.emulator.vanish(cloud.emulator.live[0].name)

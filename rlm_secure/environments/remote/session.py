@@ -60,7 +60,8 @@ class RemoteSession(ReplayedSession):
 
     Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when the sandbox
     does not answer. Always ends the lease: releases it if the session was closed while idle and nothing went wrong
-    in it, and closes it in every other case. `another` leases one more sandbox, after the first one was lost.
+    in it, and closes it in every other case. `another(check)` leases one more sandbox, after the first one was lost, unless
+    `check()` raises while it waits.
     """
 
     _worker: RemoteWorker
@@ -73,7 +74,7 @@ class RemoteSession(ReplayedSession):
         tools: Mapping[str, str] | None = None,
         screen: bool = True,
         required: tuple[Wall, ...] | None = None,
-        another: Callable[[], Lease] | None = None,
+        another: Callable[[Callable[[], None]], Lease] | None = None,
     ) -> None:
         super().__init__(policy)
         self._another = another if policy.isolation.checkpoints else None
@@ -218,6 +219,8 @@ class RemoteSession(ReplayedSession):
     def _note(self, entry: LogEntry, result: CellResult) -> None:
         self._cpu += result.cpu_seconds
         super()._note(entry, result)
+        if self._log is None:
+            self._contexts.forget()
 
     def _ended_with(self, failure: RemoteDied | RemoteOverdue | Lost | Declined, deadline: Deadline) -> CellResult:
         """The result of a cell that ended with its worker, or with the sandbox."""
@@ -293,14 +296,14 @@ class RemoteSession(ReplayedSession):
         self._client, self._contexts = lease.client, Contexts(lease)
         self._lost, self._sound = False, True
 
-    def _leased(self, another: Callable[[], Lease]) -> Lease:
+    def _leased(self, another: Callable[[Callable[[], None]], Lease]) -> Lease:
         """A new lease. Raises as `another`, and EnvironmentUnavailable once the session is closed: it then ends as soon
         as it is made."""
         future: Future[Lease] = Future()
 
         def lease() -> None:
             try:
-                made = another()
+                made = another(self._require)
             except BaseException as error:  # noqa: BLE001 - result() raises it
                 future.set_exception(error)
                 return
@@ -348,6 +351,7 @@ class RemoteSession(ReplayedSession):
     def _end(self, reason: str, *, release: bool = False) -> None:
         self._ended = self._ended or reason
         self._log = None
+        self._contexts.forget()
         if os.getpid() != self._owner:
             self._lease = None
             return
