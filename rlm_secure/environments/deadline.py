@@ -46,6 +46,8 @@ class Deadline:
     ) -> None:
         self.wall = wall
         """Its seconds at the start."""
+        self.extended = 0.0
+        """Seconds by which it was extended."""
         self.command = False
         """Whether the request runs no cell: `wall` is then limits.start_seconds, plus the time for a context."""
         self._looked = time.monotonic()
@@ -90,6 +92,7 @@ class Deadline:
     def extend(self, seconds: float) -> None:
         """Extend the deadline by time that the cell did not use. Bounds stay."""
         self._wall_end += seconds
+        self.extended += seconds
 
     def expire(self, cause: CellError) -> None:
         """End the request now, for `cause`; the first cause is kept."""

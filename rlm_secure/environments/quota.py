@@ -120,6 +120,7 @@ class SandboxQuota(Generic[K]):
         below: int = 0,
         new: bool = False,
         create_seconds: float = 0.0,
+        check: Callable[[], None] = lambda: None,
     ) -> K | None:
         """An idle sandbox for a session of `use`, or None and the right to make one; at most `most` may be alive.
 
@@ -127,12 +128,13 @@ class SandboxQuota(Generic[K]):
         for that, it waits as long as its tree lasts; otherwise, or without a `use`, it raises EnvironmentUnavailable
         after `seconds`. While the provider refuses more, it waits at least `create_seconds`; then it only goes on if
         some are alive, and it is a first run of its tree: a child's parent may hold what it waits for.
-        `new`: never take an idle one. Raises what `check` of the tree raises.
+        `new`: never take an idle one. Raises what `check`, and that of the tree, raise.
         """
         began = time.monotonic()
         patient = use is not None and below < most
         told = False
         while True:
+            check()
             with self._change:
                 now = time.monotonic()
                 limit = most if self._room is None else min(most, self._room)

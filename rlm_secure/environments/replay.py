@@ -674,6 +674,7 @@ class ReplayedSession(Session):
             entry.weight = 0
             step = self._deadline(replay.remaining())
             result = self._converse(entry, recorded(replies), step, [])
+            replay.extend(step.extended)
             if step.cause is not None:
                 said = f"its earlier cells, run again, were not done in {seconds:g} s: {step.cause}"
                 raise NotReplayed(said)

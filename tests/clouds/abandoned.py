@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 
 from rlm_secure.environments.registry import create_environment
@@ -13,6 +14,13 @@ from rlm_secure.sandbox import Sandbox
 def main() -> None:
     name, options, how = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
     sandbox = Sandbox(environment=name, environment_kwargs=options)
+    if how == "beside":
+        threading.Thread(target=sandbox.run, args=("x = 1",), daemon=True).start()
+    if how in ("beside", "create"):
+        print("open", flush=True)
+    if how == "beside":
+        sys.stdin.readline()
+        return
     sandbox.run("x = 1").check()
     print("open", flush=True)
     if how == "exit":

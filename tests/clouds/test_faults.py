@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
 import threading
 import time
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from rlm_secure.broker.client import BrokerClient
 from rlm_secure.broker.transports import TransportLost
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud.e2b import E2BProvider
@@ -372,6 +374,43 @@ def test_sandboxes_are_lost_as_often_as_workers_may_be() -> None:
         end_at_the_next_loss(session, cloud)
 
 
+def test_the_cpu_seconds_of_a_session_are_those_of_all_its_sandboxes() -> None:
+    changed = {"session_cpu_seconds": 2.0, "cell_cpu_seconds": 2.0, "cell_seconds": 20.0}
+    with provided("e2b") as cloud, cloud.session(limits(**changed)) as session:
+        session.execute("x = 1", no_calls)
+        threading.Timer(1.2, cloud.emulator.vanish, (cloud.emulator.live[0].name,)).start()
+        assert session.execute("while True: pass", no_calls).resumed
+        result = session.execute("while True: pass", no_calls)
+        assert result.error is not None and result.error.session_ended and result.cpu_seconds < 1.5
+        assert getattr(result.error, "limit", "") == "limits.session_cpu_seconds"
+
+
+def test_a_session_without_cpu_seconds_goes_on_nowhere() -> None:
+    with provided("e2b") as cloud, cloud.session(limits(session_cpu_seconds=1.0, cell_seconds=20.0)) as session:
+        session.execute("x = 1", no_calls)
+        session._cpu = 0.9  # of earlier cells
+        threading.Timer(0.5, cloud.emulator.vanish, (cloud.emulator.live[0].name,)).start()
+        result = session.execute("while True: pass", no_calls)
+        assert result.error is not None and result.error.session_ended and not result.resumed
+        assert len(cloud.emulator.made) == 1 and "the session used up limits.session_cpu_seconds = 1 s" in result.stderr
+
+
+def test_the_time_in_which_a_context_is_sent_again_is_not_that_of_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    with provided("e2b") as cloud, cloud.session(limits(cell_seconds=2.0)) as session:
+        session.load_context("context", "c" * 1000)
+        session.execute("x = 1", no_calls)
+        upload = BrokerClient.upload
+
+        def slow(*arguments: Any, **options: Any) -> None:
+            time.sleep(2.5)
+            upload(*arguments, **options)
+
+        monkeypatch.setattr(BrokerClient, "upload", slow)
+        cloud.emulator.vanish(cloud.emulator.live[0].name)
+        session.execute("print(1)", no_calls)
+        assert session.execute("print(x, len(context))", no_calls).stdout == "1 1000\n"
+
+
 def test_a_context_that_is_sent_when_the_sandbox_is_gone_is_sent_to_another() -> None:
     with provided("e2b") as cloud, cloud.session() as session:
         session.execute("x = 1", no_calls)
@@ -393,6 +432,43 @@ def test_a_session_that_is_closed_while_it_moves_waits_for_nothing_and_leaves_no
         assert time.monotonic() - began < 2.0
         moving.join()
         assert until(lambda: len(cloud.emulator.made) == 2 and not cloud.emulator.live)
+
+
+def test_a_session_that_is_closed_while_it_waits_for_another_sandbox_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    with provided("e2b") as cloud:
+        environment = cloud.environment(max_live=1)
+        session = environment.session(limits())
+        cloud.emulator.vanish(cloud.emulator.live[0].name)
+        others: list[RemoteSession] = []
+        close = _lease.CloudLease.close
+
+        def overtaken(lease: _lease.CloudLease) -> None:
+            close(lease)
+            monkeypatch.undo()
+            others.append(environment.session(limits()))
+
+        monkeypatch.setattr(_lease.CloudLease, "close", overtaken)
+        moving = threading.Thread(target=session.execute, args=("print(1)", no_calls))
+        moving.start()
+        assert until(lambda: others)
+        session.close()
+        moving.join()
+        others[0].close()
+        assert until(lambda: "rlm_secure-lease" not in [each.name for each in threading.enumerate()])
+        assert len(cloud.emulator.made) == 2
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_no_context_is_kept_that_no_replay_needs(keeps: bool) -> None:
+    policy = limits()
+    policy = policy.model_copy(update={"isolation": policy.isolation.model_copy(update={"checkpoints": keeps})})
+    with provided("e2b") as cloud, cloud.session(policy) as session:
+        session.load_context("context", "c" * 1000)
+        (upload,) = session._contexts._all()
+        assert upload.data.nbytes == (1000 if keeps else 0)
+        session.execute("while True: pass", no_calls, seconds=0.2)  # stopped at a moment that no replay finds
+        assert (upload.data.nbytes, upload.payload, upload.size) == (0, None, 1000)
+        assert session.execute("print(len(context))", no_calls).stdout == "1000\n"
 
 
 def test_the_words_of_a_provider_about_a_lost_sandbox_stay_outside(cloud: Cloud) -> None:
@@ -448,6 +524,37 @@ def test_a_sandbox_that_cannot_be_ended_is_named_in_a_warning(cloud: Cloud, capl
     (said,) = [record.message for record in caplog.records if record.name == "rlm_secure.cloud"]
     assert name in said and "sweep" in said and cloud.emulator.key not in said
     cloud.emulator.vanish(name)
+
+
+def test_ctrl_c_while_a_sandbox_is_ended_does_not_leave_it() -> None:
+    with provided("e2b") as cloud:
+        session = cloud.session()
+        cloud.emulator.fail(cloud.wire.destroy, status=503, times=2)
+
+        def interrupt() -> None:
+            until(lambda: cloud.emulator.recorded(cloud.wire.destroy))
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            session.close()
+        thread.join()
+        assert until(lambda: not cloud.emulator.live)
+
+
+def test_a_lease_that_gets_no_thread_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    with provided("e2b") as cloud:
+        environment = cloud.environment(max_live=1)
+
+        def fail(_: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", fail)
+            with pytest.raises(RuntimeError):
+                environment.session(limits())
+        environment.session(limits(start_seconds=5.0)).close()
 
 
 def test_closing_twice_and_closing_what_is_gone_are_fine(cloud: Cloud) -> None:

@@ -25,7 +25,7 @@ from rlm_secure.environments.cloud.stream import Loop
 from rlm_secure.environments.owner import is_orphan, owner
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
-from tests.clouds.conftest import Cloud, limits
+from tests.clouds.conftest import Cloud, limits, provided
 from tests.emulators.base import Request, until
 from tests.emulators.prime import pb
 
@@ -86,6 +86,33 @@ def test_sigterm_ends_the_sandboxes_and_then_the_host(cloud: Cloud) -> None:
         _, errors = process.communicate(timeout=30)
         assert process.returncode == -signal.SIGTERM and errors == ""
         assert cloud.emulator.live == []
+
+
+@pytest.mark.parametrize("how", ["create", "beside"])
+def test_a_sandbox_that_is_being_created_ends_with_the_host(how: str) -> None:
+    with provided("e2b") as cloud:
+        cloud.emulator.fail(cloud.wire.create, slow=1.0)
+        with host(cloud, how) as process:
+            assert until(lambda: cloud.emulator.recorded(cloud.wire.create))
+            if how == "create":
+                process.terminate()
+            _, errors = process.communicate("now\n", timeout=30)
+            assert process.returncode == (-signal.SIGTERM if how == "create" else 0), errors
+            assert until(lambda: cloud.emulator.made) and cloud.emulator.live == []
+
+
+def test_sigterm_ends_a_host_that_can_start_no_thread() -> None:
+    program = (
+        "import os, signal, threading\n"
+        "from rlm_secure.environments.cloud.termination import end_by_sigterm\n"
+        "def fail(*_): raise RuntimeError\n"
+        "class Lease:\n    close = fail\n"
+        "end_by_sigterm(lambda: [Lease()])\n"
+        "threading.Thread.start = fail\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGTERM
 
 
 def test_a_fork_and_a_handler_of_the_host_s_own_have_nothing_to_do_with_it() -> None:

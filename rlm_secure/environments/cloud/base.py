@@ -14,7 +14,7 @@ import logging
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rlm_secure.causes import local_cause
@@ -139,7 +139,7 @@ class CloudEnvironment(Environment):
         if self._transport == "ingress":
             Gate(policy).ingress().require()
         options: dict[str, Any] = {"tools": tools, "screen": screen, "required": required}
-        options["another"] = lambda: self._lease(policy, new=True)
+        options["another"] = lambda check: self._lease(policy, new=True, check=check)
         lease: CloudLease | None = None
         try:
             lease = self._lease(policy)
@@ -151,8 +151,10 @@ class CloudEnvironment(Environment):
         # Retrying is safe: the session never started, and its sandbox has ended.
         return RemoteSession(self._lease(policy, new=True), policy, **options)
 
-    def _lease(self, policy: Policy, *, new: bool = False) -> CloudLease:
-        """Lease a sandbox: one that the same tree of runs has used before, or a new one."""
+    def _lease(
+        self, policy: Policy, *, new: bool = False, check: Callable[[], None] = lambda: None
+    ) -> CloudLease:
+        """Lease a sandbox: one that the same tree of runs has used before, or a new one. Raises as `check`."""
         provider, use, below = self.provider(policy), None, 0
         quota = quota_of(self.name, provider.account)
         if self._shared is not None:
@@ -168,6 +170,7 @@ class CloudEnvironment(Environment):
                 below=below,
                 new=new,
                 create_seconds=self._create_seconds,
+                check=check,
             )
             if kept is not None:
                 return kept

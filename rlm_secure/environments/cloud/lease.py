@@ -11,7 +11,6 @@ import secrets
 import shlex
 import threading
 import time
-import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -112,6 +111,7 @@ class CloudLease(Lease):
         self.served = 0
         self._pid = os.getpid()
         self._made: Made | None = None
+        self._making: asyncio.Task[Any] | None = None  # used on the loop only
         self._attempts: list[str] = []
         self._gone = threading.Event()
         self._lock = threading.Lock()
@@ -122,15 +122,19 @@ class CloudLease(Lease):
         self._uplink = Uplink()
         self._refusals = 0
         self._quota = quota
-        self._loop = Loop(provider.name)
+        try:
+            self._loop = Loop(provider.name)
+        except BaseException:  # there may be no more threads
+            quota.give_back()
+            raise
         # A session starts with at least half of the maximum lifetime left.
         self._kept_until = time.monotonic() + ttl_seconds / 2
         try:
+            _leases.add(self)  # first: what is being created ends with the process as well
             self._start(create_seconds)
         except BaseException:  # Ctrl-C as well: the sandbox would keep running, and cost money
             self.close()
             raise
-        _leases.add(self)
 
     # -- start ------------------------------------------------------------------------------------
 
@@ -168,7 +172,7 @@ class CloudLease(Lease):
             plan = self._plan()
             self._attempts.append(plan.attempt)
             try:
-                made = self._loop.call(self._provider.create(plan), deadline - time.monotonic())
+                made = self._loop.call(self._make(plan), deadline - time.monotonic())
             except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
                 said, passing = self._provider.explain(error)
                 if (asked := self._provider.rate_limit(error)) is not None:
@@ -186,6 +190,18 @@ class CloudLease(Lease):
                 self._quota.made()
                 return made
         raise AssertionError("the last attempt returns or raises")
+
+    async def _make(self, plan: SandboxPlan) -> Made:
+        if self._gone.is_set():
+            raise TransportLost("it was closed")
+        self._making = asyncio.current_task()
+        self._made = await self._provider.create(plan)
+        return self._made
+
+    async def _settle(self) -> None:
+        """Wait for a creation that is under way, for a while, so that what it makes is known; then cancel it."""
+        if self._making is not None and (await asyncio.wait([self._making], timeout=_LOOK_SECONDS))[1]:
+            self._making.cancel()
 
     def _plan(self) -> SandboxPlan:
         attempt = secrets.token_hex(8)
@@ -368,10 +384,16 @@ class CloudLease(Lease):
             if self._gone.is_set() or os.getpid() != self._pid:
                 return
             self._gone.set()
-            if self._made is not None:
-                self._destroy(self._made.id)
-            self._hang_up()  # a provider's stream may stay open without its sandbox, while a thread waits for it
-            self._discard()
+            try:
+                with contextlib.suppress(TimeoutError):
+                    self._loop.call(self._settle(), _DESTROY_SECONDS)
+                if self._made is not None:
+                    self._destroy(self._made.id)
+                self._hang_up()  # a provider's stream may stay open without its sandbox, while a thread waits for it
+                self._discard()
+            except BaseException:  # Ctrl-C: it is not gone yet
+                self._gone.clear()
+                raise
 
     def release(self) -> None:
         """Keep the sandbox for another session of the same use if it is in order; otherwise end it.
@@ -401,19 +423,27 @@ class CloudLease(Lease):
         return not self.client.refused and time.monotonic() < self._kept_until
 
     def close(self) -> None:
-        """End the sandbox, its streams, and the loop."""
-        _leases.discard(self)
+        """End the sandbox, its streams, and the loop. If that is interrupted, a thread does it."""
         if self._closed or os.getpid() != self._pid:
             return
-        self._closed = True
         try:
-            self.kill()
-        finally:
+            self.kill()  # a second caller waits for the first one
+        except BaseException:
+            with contextlib.suppress(RuntimeError):  # there may be no more threads
+                threading.Thread(target=self.close, name="rlm_secure-close").start()
+            raise
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        _leases.discard(self)
+        try:
             self._hang_up()
             if self._supervisor is not None:
                 self._supervisor.close()
             with contextlib.suppress(Exception):  # the sandbox has ended; the SDK's resources end with its loop
                 self._loop.call(self._provider.close(), _CALL_SECONDS)
+        finally:
             self._loop.close()
             self._quota.give_back()
 
@@ -454,7 +484,7 @@ class CloudLease(Lease):
         return f"{self.environment} sandbox {self._made.id if self._made is not None else ''}".rstrip()
 
 
-_leases: weakref.WeakSet[CloudLease] = weakref.WeakSet()
+_leases: set[CloudLease] = set()  # of the kind that is copied in one step: a signal's handler cannot wait for a lock
 
 
 def alive() -> list[CloudLease]:

@@ -31,17 +31,20 @@ def end_by_sigterm(leases: Callable[[], Collection[Closable]]) -> None:
     if not on_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         return
     owner = os.getpid()
+    until: list[float] = []  # of the first signal: others make it no longer
 
     def end(number: int, _: FrameType | None) -> None:
-        if os.getpid() == owner:  # a fork has none of them
-            # In threads: what the signal interrupted may hold a lock that one of them needs.
-            threads = [threading.Thread(target=each.close, daemon=True) for each in leases()]
-            until = time.monotonic() + _SECONDS
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(max(until - time.monotonic(), 0.0))
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        until.append(time.monotonic() + _SECONDS)
+        try:
+            if os.getpid() == owner:  # a fork has none of them
+                # In threads: what the signal interrupted may hold a lock that one of them needs.
+                threads = [threading.Thread(target=each.close, daemon=True) for each in leases()]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join(max(until[0] - time.monotonic(), 0.0))
+        finally:  # also where no thread can be started
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
 
     signal.signal(signal.SIGTERM, end)

@@ -85,7 +85,7 @@ class DockerEnvironment(Environment):
         """As `open`; `screen=False` and `required` are for tests and audits."""
         image = self._image or image_name(DEFAULT_IMAGE, packages=needed(policy))
 
-        def lease() -> DockerLease:
+        def lease(_: object = None) -> DockerLease:
             return DockerLease(engine.connect(self._base_url), policy, image, self._transport)
 
         return RemoteSession(lease(), policy, tools=tools, screen=screen, required=required, another=lease)

@@ -23,17 +23,21 @@ _PAGE: Final = 4096
 _DROP_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Upload:
     """One context at the supervisor. `number` identifies it while it is kept; `size` is in bytes.
 
-    `data` are its bytes, for another sandbox; `payload` is what they are a view of.
+    `data` are its bytes, for another sandbox; `payload` is what they are a view of. Both go when no replay needs them.
     """
 
     number: int
     size: int
     data: memoryview
     payload: object
+
+    def forget(self) -> None:
+        """Let go of the bytes: no replay needs them."""
+        self.data, self.payload = memoryview(b""), None
 
 
 class Contexts:
@@ -71,11 +75,17 @@ class Contexts:
         for number, upload in list(self._held.items()):
             if upload in kept:
                 continue
+            upload.forget()
             try:
                 self._lease.client.drop(number, seconds=until - time.monotonic())
             except (Lost, Declined):
                 return
             del self._held[number]
+
+    def forget(self) -> None:
+        """Let go of the bytes of all: nothing will be replayed."""
+        for upload in self._all():
+            upload.forget()
 
     def _all(self) -> set[Upload]:
         return {*self._held.values(), *self._bound.values()}

@@ -28,7 +28,7 @@ from rlm_secure.environments.remote.contexts import Contexts, Upload
 from rlm_secure.environments.remote.data_image import start_seconds, unfit
 from rlm_secure.environments.remote.lease import Lease, report
 from rlm_secure.environments.remote.worker import KILL_SECONDS, RemoteDied, RemoteOverdue, RemoteWorker, verdict
-from rlm_secure.environments.replay import ReplayedSession, begin
+from rlm_secure.environments.replay import NotReplayed, ReplayedSession, begin
 from rlm_secure.environments.replies import Answers
 from rlm_secure.environments.request_log import LogEntry
 from rlm_secure.errors import (
@@ -60,7 +60,8 @@ class RemoteSession(ReplayedSession):
 
     Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when the sandbox
     does not answer. Always ends the lease: releases it if the session was closed while idle and nothing went wrong
-    in it, and closes it in every other case. `another` leases one more sandbox, after the first one was lost.
+    in it, and closes it in every other case. `another(check)` leases one more sandbox, after the first one was lost, unless
+    `check()` raises while it waits.
     """
 
     _worker: RemoteWorker
@@ -73,7 +74,7 @@ class RemoteSession(ReplayedSession):
         tools: Mapping[str, str] | None = None,
         screen: bool = True,
         required: tuple[Wall, ...] | None = None,
-        another: Callable[[], Lease] | None = None,
+        another: Callable[[Callable[[], None]], Lease] | None = None,
     ) -> None:
         super().__init__(policy)
         self._another = another if policy.isolation.checkpoints else None
@@ -83,6 +84,7 @@ class RemoteSession(ReplayedSession):
         self._client = lease.client
         self._screen = screen
         self._contexts = Contexts(lease)
+        self._cpu = self._cpu_before = 0.0  # CPU seconds of the session, and those of them in sandboxes that are lost
         self._sound = True  # no worker died, was killed or ran into a wall
         self._underway = False
         self._telling = threading.Lock()  # an interrupt never reaches the worker of the next session
@@ -206,6 +208,7 @@ class RemoteSession(ReplayedSession):
                 return self._spent(result, deadline.cause)
         except (RemoteDied, RemoteOverdue, Lost, Declined) as failure:
             used = worker.cpu_seconds
+            self._cpu += used
             result = self._ended_with(failure, deadline)
             result.cpu_seconds = used
             return result
@@ -213,10 +216,16 @@ class RemoteSession(ReplayedSession):
         self._note(entry, result)
         return result
 
+    def _note(self, entry: LogEntry, result: CellResult) -> None:
+        self._cpu += result.cpu_seconds
+        super()._note(entry, result)
+        if self._log is None:
+            self._contexts.forget()
+
     def _ended_with(self, failure: RemoteDied | RemoteOverdue | Lost | Declined, deadline: Deadline) -> CellResult:
         """The result of a cell that ended with its worker, or with the sandbox."""
         if isinstance(failure, RemoteDied):
-            return self._recover(verdict(failure.ended, self._policy.limits), deadline)
+            return self._recover(verdict(failure.ended, self._policy.limits, self._cpu_before), deadline)
         if not isinstance(failure, RemoteOverdue):
             return self._without_sandbox(deadline, failure)
         if failure.final:
@@ -230,7 +239,8 @@ class RemoteSession(ReplayedSession):
 
     def _start(self, lease: Lease) -> None:
         limits = self._policy.limits
-        cpu = math.ceil(limits.session_cpu_seconds)  # of all workers together: the supervisor adds up
+        # Of all workers together: the supervisor adds up those of its sandbox.
+        cpu = math.ceil(limits.session_cpu_seconds - self._cpu_before)
         rlimits = {
             "DATA": limits.memory_bytes,
             "AS": (1 << 30) + 2 * limits.memory_bytes + 4 * limits.context_bytes,  # page tables, as in local/pool.py
@@ -277,20 +287,23 @@ class RemoteSession(ReplayedSession):
         if lease is None or self._another is None:
             return
         lease.close()  # first: there may be no more than one at a time
+        self._cpu_before, most = self._cpu, self._policy.limits.session_cpu_seconds
+        if self._cpu_before >= most:
+            raise NotReplayed(f"the session used up limits.session_cpu_seconds = {most:g} s")
         lease = self._leased(self._another)
         with self._parting:
             self._lease = lease
         self._client, self._contexts = lease.client, Contexts(lease)
         self._lost, self._sound = False, True
 
-    def _leased(self, another: Callable[[], Lease]) -> Lease:
+    def _leased(self, another: Callable[[Callable[[], None]], Lease]) -> Lease:
         """A new lease. Raises as `another`, and EnvironmentUnavailable once the session is closed: it then ends as soon
         as it is made."""
         future: Future[Lease] = Future()
 
         def lease() -> None:
             try:
-                made = another()
+                made = another(self._require)
             except BaseException as error:  # noqa: BLE001 - result() raises it
                 future.set_exception(error)
                 return
@@ -306,8 +319,9 @@ class RemoteSession(ReplayedSession):
             try:
                 return future.result(_LOOK_SECONDS)
             except TimeoutError:
-                if self._closing and not future.done():
-                    raise EnvironmentUnavailable("it was closed") from None
+                with self._parting:
+                    if self._closing and not future.done():
+                        raise EnvironmentUnavailable("it was closed") from None
 
     def _without_sandbox(self, deadline: Deadline, lost: Lost | Declined) -> CellResult:
         """The result of a cell whose sandbox cannot be reached; the session goes on in another one, if it can."""
@@ -337,6 +351,7 @@ class RemoteSession(ReplayedSession):
     def _end(self, reason: str, *, release: bool = False) -> None:
         self._ended = self._ended or reason
         self._log = None
+        self._contexts.forget()
         if os.getpid() != self._owner:
             self._lease = None
             return

@@ -230,15 +230,18 @@ def _seed_response(call: Call, response: Mapping[str, Any]) -> dict[str, Any]:
     return {"responses" if call.kind.endswith("_batched") else "response": response["value"]}
 
 
-def verdict(ended: Ended | None, limits: Limits) -> CellError:
-    """Why a worker died without being stopped, as far as the supervisor knows."""
+def verdict(ended: Ended | None, limits: Limits, before: float = 0.0) -> CellError:
+    """Why a worker died without being stopped, as far as the supervisor knows.
+
+    `before` are the CPU seconds that its session used in other sandboxes.
+    """
     if ended is not None and ended.said:
         return WallViolation(f"the supervisor ended the worker: {ended.said}", wall="separate-process")
 
     def limit(number: int) -> CellError | None:
         assert ended is not None
         budget = limits.session_cpu_seconds
-        if number in (signal.SIGXCPU, signal.SIGKILL) and ended.cpu_seconds >= budget - 1:
+        if number in (signal.SIGXCPU, signal.SIGKILL) and ended.cpu_seconds >= budget - before - 1:
             said = f"the session used up limits.session_cpu_seconds = {budget:g} s and was killed"
             return CellTimeout(said, limit="limits.session_cpu_seconds", wall="rlimits")
         if number == signal.SIGKILL and ended.oom_kills:
