@@ -14,7 +14,6 @@ import os
 import pickle
 import resource
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from pathlib import Path
 import psutil
 
 from rlm_secure import RLM, RLMLogger, Sandbox
+from rlm_secure.removal import Scratch
 from rlm_secure.rlm.budget import Allowance, Ledger, Spent
 from rlm_secure.scale.leases import Account, LeaseNeed, Leases
 
@@ -227,7 +227,7 @@ def timed(work: Callable[[], object], times: int) -> float:
 
 def main(runs: int = 200, concurrency: int = 16, call_seconds: float = 0.1) -> float:
     """Measure, compare, simulate and print. Returns the simulated time of one node, to the measured."""
-    with tempfile.TemporaryDirectory() as folder:
+    with Scratch() as folder:
         measured, seconds = measure(runs, concurrency, call_seconds, Path(folder))
     here = replace(Assumed(), call_seconds=call_seconds, quota=1e9, processors=os.cpu_count() or 1, slots=concurrency)
     ratio = simulate(measured, here, 1, runs).seconds / seconds

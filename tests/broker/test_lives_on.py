@@ -204,6 +204,9 @@ def test_a_context_that_cannot_be_dropped_keeps_its_number() -> None:
         def make_room(self, size: int) -> None:
             self.rooms.append(size)
 
+        def stored(self, data: memoryview) -> None:
+            return None
+
     contexts = Contexts(Lease())  # type: ignore[arg-type]
     first = contexts.send(memoryview(b"x" * 5000), None, seconds=1)
     contexts.bind("history", first)

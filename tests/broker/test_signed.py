@@ -8,7 +8,6 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 
 import tests.effort
 from rlm_secure.broker import protocol, signed
+from rlm_secure.environments.cloud.e2b import E2BProvider
 from rlm_secure.environments.cloud.lease import CloudLease
 from rlm_secure.environments.cloud.provider import Made
 from rlm_secure.environments.docker import DockerLease, hardening
@@ -214,7 +214,7 @@ def test_whatever_is_around_a_supervisor_its_walls_are_judged(data: Any) -> None
     docker, cloud = Docker(), CloudLease.__new__(CloudLease)
     cloud.environment = "modal"
     cloud._made = Made("one", 1 << 30, {"region": "here"})
-    cloud._provider = SimpleNamespace(network="nothing")  # type: ignore[assignment]
+    cloud._provider = E2BProvider("template", "root", {"api_key": "key"})
     for status in (*docker.walls(around), *cloud.walls(around), *supervisor.walls(around)):
         assert inert_line(status.evidence) == status.evidence
         assert len(status.evidence) < 2000

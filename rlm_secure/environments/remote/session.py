@@ -60,8 +60,8 @@ class RemoteSession(ReplayedSession):
 
     Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when the sandbox
     does not answer. Always ends the lease: releases it if the session was closed while idle and nothing went wrong
-    in it, and closes it in every other case. `another(check)` leases one more sandbox, after the first one was lost, unless
-    `check()` raises while it waits.
+    in it, and closes it in every other case. `another(check)` leases one more sandbox, after the first one was lost,
+    unless `check()` raises while it waits.
     """
 
     _worker: RemoteWorker
