@@ -26,9 +26,10 @@ from rlm_secure.logger import Redactor, verify
 from rlm_secure.policy import Decision
 from tests.loops import Heard, cell, limited, scripted
 
-#: Raised and caught within one file, or within the guest: no caller sees them.
+#: Raised and caught within one file (a lease says what an error of a provider means), or within the guest: no caller
+#: sees them.
 INTERNAL = ("rlm_secure.guest", "rlm_secure.testing", "rlm_secure._data")
-CAUGHT = {"InThread", "TooDeep"}
+CAUGHT = {"InThread", "KubernetesError", "TooDeep", "Unread"}
 
 
 def exceptions() -> list[type[BaseException]]:

@@ -25,7 +25,7 @@ def is_orphan(label: str) -> bool:
     """
     realm, _, process = label.partition("-")
     pid, _, started = process.partition("-")
-    if realm != _realm() or not (pid.isascii() and pid.isdigit() and 0 < len(pid) <= _PID_DIGITS):
+    if realm != _realm() or not started or not (pid.isascii() and pid.isdigit() and 0 < len(pid) <= _PID_DIGITS):
         return False
     now = _started(int(pid))
     return now != started if now else _is_gone(int(pid))

@@ -471,6 +471,21 @@ def test_no_context_is_kept_that_no_replay_needs(keeps: bool) -> None:
         assert session.execute("print(len(context))", no_calls).stdout == "1000\n"
 
 
+def test_a_session_that_loses_its_sandbox_while_it_starts_is_started_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = RemoteSession._start
+
+    def lost(session: RemoteSession, lease: Any) -> None:
+        start(session, lease)
+        monkeypatch.undo()
+        cloud.emulator.vanish(cloud.emulator.live[0].name)
+
+    with provided("e2b") as cloud:
+        monkeypatch.setattr(RemoteSession, "_start", lost)
+        with cloud.session() as session:
+            assert session.execute("print(1)", no_calls).stdout == "1\n"
+        assert len(cloud.emulator.made) == 2
+
+
 def test_the_words_of_a_provider_about_a_lost_sandbox_stay_outside(cloud: Cloud) -> None:
     with cloud.session() as session:
         cloud.emulator.vanish(cloud.emulator.live[0].name)

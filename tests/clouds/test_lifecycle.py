@@ -158,6 +158,7 @@ def test_a_process_that_proc_hides_is_not_gone(monkeypatch: pytest.MonkeyPatch) 
     boot, _, _ = owner().split("-")
     monkeypatch.setattr(owners, "_started", lambda pid: "")
     assert not is_orphan(f"{boot}-1-5") and is_orphan(f"{boot}-4194305-5")
+    assert not is_orphan(f"{boot}-4194305-"), "whose start was hidden when the label was made"
 
 
 def test_a_machine_that_does_not_say_what_it_is_knows_no_labels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,8 +60,8 @@ class RemoteSession(ReplayedSession):
 
     Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when the sandbox
     does not answer. Always ends the lease: releases it if the session was closed while idle and nothing went wrong
-    in it, and closes it in every other case. `another(check)` leases one more sandbox, after the first one was lost,
-    unless `check()` raises while it waits.
+    in it, and closes it in every other case. `another(check)` leases one more sandbox, after the first one was lost;
+    it raises what `check()` raises while it waits.
     """
 
     _worker: RemoteWorker
@@ -77,7 +77,7 @@ class RemoteSession(ReplayedSession):
         another: Callable[[Callable[[], None]], Lease] | None = None,
     ) -> None:
         super().__init__(policy)
-        self._another = another if policy.isolation.checkpoints else None
+        self._another: Callable[[Callable[[], None]], Lease] | None = None
         self._lost = False  # the sandbox: the next worker is in another one
         self._parting = threading.Lock()  # a late close() must not end the sandbox of the next session
         self._lease: Lease | None = lease
@@ -102,6 +102,8 @@ class RemoteSession(ReplayedSession):
         except BaseException:  # Ctrl-C as well: the sandbox must not outlive it
             self._end("it did not start")
             raise
+        if policy.isolation.checkpoints:
+            self._another = another  # not before: a session that did not start is begun anew by whoever opens it
 
     def load_context(self, name: str, payload: Any, also: Mapping[str, Any] | None = None) -> None:
         """Bind `name` to a str, list or dict of any size. Raises TypeError for a shared context.
