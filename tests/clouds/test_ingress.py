@@ -141,9 +141,11 @@ def test_neither_the_providers_token_nor_our_key_is_enough_alone(cloud: Cloud) -
 @with_ingress
 def test_a_sandbox_that_vanishes_is_noticed(cloud: Cloud) -> None:
     with cloud.environment(transport="ingress").session(allowed()) as session:
+        session.execute("x = 1", no_calls)
         cloud.emulator.vanish(cloud.emulator.live[0].name)
-        result = session.execute("print(1)", no_calls)
-        assert isinstance(result.error, CellCrashed) and not session.alive
+        result = session.execute("x = 2", no_calls)
+        assert isinstance(result.error, CellCrashed) and result.resumed
+        assert session.execute("print(x)", no_calls).stdout == "1\n", "another one has an ingress of its own"
 
 
 @with_ingress

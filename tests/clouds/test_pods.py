@@ -220,7 +220,7 @@ def test_the_end_of_its_time_is_told(cloud: Cloud) -> None:
 
 def test_what_a_pod_waits_for_is_said(cloud: Cloud) -> None:
     cloud.emulator.waiting = {"reason": "ContainerCreating", "message": "waiting for a node"}
-    refused(cloud, "gave no sandbox: TimeoutError: the pod does not run: ContainerCreating: waiting for a node", create_seconds=1.0)
+    refused(cloud, "gave no sandbox: TimeoutError: the pod does not run: ContainerCreating: waiting for a node", create_seconds=4.0)
 
 
 @pytest.mark.usefixtures("quick")

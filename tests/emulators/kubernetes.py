@@ -193,6 +193,7 @@ class KubernetesEmulator(Emulator):
         with self.lock:
             self.sandboxes[box.name] = box
             self.made.append(box)
+        threading.Thread(target=box.run, name="emulator-kubelet", daemon=True).start()
         return box
 
     def _expire(self) -> None:
@@ -207,7 +208,7 @@ class KubernetesEmulator(Emulator):
 
     def _describe(self, box: Pod) -> dict[str, Any]:
         told = json.loads(json.dumps(box.request))
-        started = time.monotonic() >= box.made_at + self.creating_seconds and self.waiting is None
+        started = box.started and time.monotonic() >= box.made_at + self.creating_seconds and self.waiting is None
         image = told["spec"]["containers"][0]["image"]
         waiting = self.waiting or {"reason": "ContainerCreating"}
         if image == MISSING:
@@ -328,14 +329,22 @@ class Pod(Sandbox):
         self.made_at = time.monotonic()
         self.reason = ""
         self.container = ""
+        self.started = False
+        self._starting = threading.Lock()
         replaced = []
         if emulator.python:
             script = self.home / "python3"
             script.write_text(emulator.python)
             script.chmod(0o755)
             replaced = ["--volume", f"{script}:/usr/bin/python3:ro"]
-        if pod["spec"]["containers"][0]["image"] == IMAGE:
-            self.container = docker("run", "--detach", "--network", emulator.network, *replaced, *options(pod, emulator.port))
+        self._options = ["--detach", "--network", emulator.network, *replaced, *options(pod, emulator.port)]
+
+    def run(self) -> None:
+        """Start its container, as a kubelet does when the API has the pod already."""
+        with self._starting:
+            if self.request["spec"]["containers"][0]["image"] == IMAGE and not self.dead:
+                self.container = docker("run", *self._options)
+            self.started = True
 
     def start(self, arguments: list[str], **others: Any) -> Program:
         # The engine would make a working directory itself, which is then root's.
@@ -345,9 +354,10 @@ class Pod(Sandbox):
 
     def kill(self) -> None:
         self.dead = True
-        if self.container:
-            with contextlib.suppress(subprocess.CalledProcessError):  # another thread ended it
-                docker("rm", "--force", self.container)
+        with self._starting:
+            if self.container:
+                with contextlib.suppress(subprocess.CalledProcessError):  # another thread ended it
+                    docker("rm", "--force", self.container)
         for program in list(self.programs.values()):
             program.exit.wait(10)
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rlm_secure.causes import local_cause
-from rlm_secure.environments.cloud.lease import CloudLease, RateLimited, Unanswered, alive, destroy
+from rlm_secure.environments.cloud.lease import CloudLease, SandboxRefused, Unanswered, alive, destroy
 from rlm_secure.environments.cloud.provider import (
     ATTEMPT,
     LABEL,
@@ -186,7 +186,7 @@ class CloudEnvironment(Environment):
                     use if self._reuse else None,
                     context_bytes=self._context_bytes,
                 )
-            except RateLimited as limited:
+            except SandboxRefused as limited:
                 _log.info("%s gave no sandbox: %s", self.name, limited)
                 quota.refused(str(limited), limited.seconds, since)
                 provider = self.provider(policy)  # the first one was closed with its lease

@@ -72,7 +72,7 @@ class Unanswered(EnvironmentUnavailable):
     """
 
 
-class RateLimited(EnvironmentUnavailable):
+class SandboxRefused(EnvironmentUnavailable):
     """The provider refuses one more sandbox for now, and asks to wait for `seconds`; 0 if it does not say."""
 
     def __init__(self, said: str, seconds: float) -> None:
@@ -85,7 +85,7 @@ class CloudLease(Lease):
 
     `use` says which later sessions may reuse it; None: no other session. It has memory for `context_bytes` of contexts
     at least. Raises EnvironmentUnavailable when it cannot
-    be created, RateLimited when it may be later.
+    be created, SandboxRefused when it may be later.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class CloudLease(Lease):
             except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
                 said, passing = self._provider.explain(error)
                 if (asked := self._provider.rate_limit(error)) is not None:
-                    raise RateLimited(said, asked) from None
+                    raise SandboxRefused(said, asked) from None
                 pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
                 over = time.monotonic() + pause >= deadline
                 if not passing or over or attempt == _ATTEMPTS - 1:
