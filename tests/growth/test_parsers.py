@@ -110,7 +110,7 @@ def _scans_again(data: bytes) -> None:
 
 def _looks_back(text: str) -> None:
     for at, each in enumerate(text):
-        if each == "(" and text.find(")", at) < 0:
+        if each == "(" and text.find("))", at) < 0:
             continue
 
 

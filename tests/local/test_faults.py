@@ -335,9 +335,15 @@ def test_ten_thousand_sessions_leave_no_growth(monkeypatch, tmp_path):
     some(200)
     before, memory = measure(), psutil.Process().memory_info().rss
     some(10_000 if os.environ.get("RLM_SECURE_EXHAUSTIVE") == "1" else 1_000)
-    after, grown = measure(), psutil.Process().memory_info().rss - memory
+    for _ in range(20):  # on a busy machine, what was drained or made ready meanwhile takes its time to end
+        after, grown = measure(), psutil.Process().memory_info().rss - memory
+        if after["processes"] <= before["processes"] + 1:
+            break
+        pool.drain()
+        time.sleep(0.5)
     assert after["fds"] <= before["fds"] + 2
-    assert after["processes"] <= before["processes"] + 1
+    left = [(each.pid, each.ppid(), each.cmdline()) for each in psutil.Process().children(recursive=True)]
+    assert after["processes"] <= before["processes"] + 1, left
     # Threads and mounts of earlier tests may go meanwhile; none may come.
     assert after["threads"] <= before["threads"] and after["mounts"] <= before["mounts"]
     assert after["files"] <= before["files"] + 2

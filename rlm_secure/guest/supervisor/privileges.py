@@ -36,7 +36,7 @@ def hand_over(where: str | list[Any], uid: int | None) -> None:
         with contextlib.suppress(OSError):  # a root that may not chown: then `dial` stays root as well
             os.chown(where, uid, uid)
             os.chmod(directory, 0o711)
-            os.chown(stored, uid, uid)
+            os.chown(stored, uid, uid, follow_symlinks=False)
 
 
 def drop(own: dict[str, Any], *, connects: bool, signals: bool) -> dict[str, Any]:
