@@ -424,6 +424,8 @@ def test_output_that_nobody_takes_breaks_a_stream_of_prime(monkeypatch: pytest.M
         with cloud.session() as session:
             stream = session._lease._stream("head -c 60000000 /dev/zero; exec sleep 60", time.monotonic() + 10)
             (program,) = [each for each in cloud.emulator.live[0].programs.values() if "sleep" in each.process.args[-1]]
+            said = Path(f"/proc/{program.pid}/cmdline")
+            assert until(lambda: said.read_bytes().startswith(b"sleep")), "all of it was said"
             time.sleep(1)
             taken = 0
             with pytest.raises(TransportLost, match="more output than anybody takes"):
