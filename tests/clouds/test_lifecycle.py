@@ -82,6 +82,7 @@ def test_ctrl_c_leaves_nothing(cloud: Cloud, how: str) -> None:
 @pytest.mark.by_turns(2)
 def test_sigterm_ends_the_sandboxes_and_then_the_host(cloud: Cloud) -> None:
     with host(cloud, "wait") as process:
+        time.sleep(0.3)  # a signal that comes just before a program begins to sleep does not wake it
         process.terminate()
         _, errors = process.communicate(timeout=30)
         assert process.returncode == -signal.SIGTERM and errors == ""
