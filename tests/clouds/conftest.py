@@ -198,6 +198,8 @@ def behind(name: str, **link: Any) -> Iterator[tuple[Cloud, Proxy]]:
             emulator.grpc_port = proxy.port
         else:
             emulator.url = f"http://127.0.0.1:{proxy.port}"
+        if name == "kubernetes":
+            emulator.kubeconfig = emulator.write_kubeconfig(emulator.key)
         try:
             yield cloud, proxy
         finally:
