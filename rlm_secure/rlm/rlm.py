@@ -209,6 +209,10 @@ class RLM(Generic[Parsed]):
         require_picklable(type(self).__qualname__, {"class": type(self), **arguments})
         return _made, (type(self), arguments)
 
+    def changed(self, **options: Any) -> RLM[Parsed]:
+        """Another RLM of the same class and configuration, but for `options`, which are those of the constructor."""
+        return _made(type(self), {**self.config.arguments(), **options})
+
     # -- what users call -----------------------------------------------------------------------------
 
     def completion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion[Parsed]:

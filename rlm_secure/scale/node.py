@@ -231,9 +231,8 @@ class Node:
         folder = None if self._logs is None else self._logs / str(index)
         try:
             rlm = self._rlm
-            kind = type(rlm)
             if folder is not None and rlm.logger is not None:
-                rlm = kind(**{**rlm.config.arguments(), "logger": rlm.logger.fresh(folder=str(folder))})
+                rlm = rlm.changed(logger=rlm.logger.fresh(folder=str(folder)))
             asked = prompt if shared is None else self._context(prompt, shared)
             completion = rlm.complete_in(self._tree, asked, question)
             completion.prompt = ""  # the driver has it

@@ -169,9 +169,7 @@ class _Driver:
         same = Counter(id(batch.prompts[index]) for index in batch.todo)
         self._shared = {each for each, count in same.items() if count > 1}
         self._stored: dict[int, tuple[int, list[Any]] | None] = {}
-        arguments = {**rlm.config.arguments(), **dict.fromkeys(_HEARD), "audit": None, "verbose": False}
-        kind = type(rlm)
-        self._sent = kind(**arguments)
+        self._sent = rlm.changed(**dict.fromkeys(_HEARD), audit=None, verbose=False)
         self._sent.__reduce__()  # raises TypeError, before Ray would print what it cannot pickle
 
     def run(self) -> None:

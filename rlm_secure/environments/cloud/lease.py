@@ -428,7 +428,7 @@ class CloudLease(Lease):
             return
         try:
             self.kill()  # a second caller waits for the first one
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the sandbox would keep running, and cost money
             with contextlib.suppress(RuntimeError):  # there may be no more threads
                 threading.Thread(target=self.close, name="rlm_secure-close").start()
             raise

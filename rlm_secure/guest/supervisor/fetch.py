@@ -46,7 +46,7 @@ class Fetch:
             about = os.fstat(self._fd)
             if not stat.S_ISREG(about.st_mode) or about.st_size != stored:
                 raise ValueError("the file is not what was announced")
-        except BaseException:
+        except BaseException:  # an interrupt as well: the descriptors would stay
             self.close()
             raise
 
