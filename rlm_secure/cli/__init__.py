@@ -97,10 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except (KeyboardInterrupt, CancellationError):
-        ending.restore()  # before the next signal: there is nothing left to unwind
-        sys.unraisablehook = lambda _: None  # an object whose creation was interrupted may fail when it is freed
-        say("interrupted")
-        return ending.code
+        return ending.interrupted()
     except BrokenPipeError:
         # The reader has closed the pipe. Otherwise Python would fail again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -108,6 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RLMSecureError, ValueError) as error:
         say(f"{parsed.prog}: error: {error}", style="red")
         return COULD_NOT_RUN
+    except RuntimeError:  # what Python 3.11 makes of an interrupt in a `__set_name__`, as every Enum has them
+        if not _unwinding():
+            raise
+        return ending.interrupted()
     finally:
         ending.restore()
         sys.unraisablehook = unraisable
@@ -147,6 +148,13 @@ class _Ending:
     def _again(self, *_: object) -> None:
         if not _unwinding():
             raise KeyboardInterrupt
+
+    def interrupted(self) -> int:
+        """Say so, when all is unwound. Returns the exit code."""
+        self.restore()  # before the next signal: there is nothing left to unwind
+        sys.unraisablehook = lambda _: None  # an object whose creation was interrupted may fail when it is freed
+        say("interrupted")
+        return self.code
 
     def restore(self) -> None:
         """Give the signals back to who had them before. Idempotent."""

@@ -243,6 +243,32 @@ def test_an_interrupt_that_python_drops_is_raised_again_and_once() -> None:
     assert time.monotonic() - began < 15
 
 
+IN_A_CLASS = """
+import signal, sys
+import rlm_secure.__main__ as start
+import rlm_secure.cli.explain
+
+class Named:
+    def __set_name__(self, owner, name):
+        signal.raise_signal(signal.SIGINT)
+
+def command(_):
+    type("Owner", (), {"each": Named()})
+
+rlm_secure.cli.explain.run = command
+sys.exit(start.main())
+"""
+
+
+def test_an_interrupt_that_python_turns_into_another_error_is_one() -> None:
+    """In a `__set_name__`, 3.11 makes it a RuntimeError: every class of an Enum that is imported has one."""
+    done = subprocess.run([sys.executable, "-c", IN_A_CLASS, "explain", "x"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+    other = IN_A_CLASS.replace("signal.raise_signal(signal.SIGINT)", "raise KeyError")
+    done = subprocess.run([sys.executable, "-c", other, "explain", "x"], capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" in done.stderr
+
+
 def test_signals_that_were_ignored_stay_ignored() -> None:
     """As a shell starts what it puts in the background, and nohup."""
     program = (

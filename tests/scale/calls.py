@@ -38,6 +38,15 @@ def reply_or_hang(path: str, doomed: str, calls: int, prompt: str) -> str:
     return answer
 
 
+def reply_after(path: str, file: str, prompt: str) -> str:
+    """A model that answers when a file is there."""
+    note(path, f"call {prompt}")
+    deadline = time.monotonic() + 90
+    while not Path(file).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return prompt.upper()
+
+
 def lines(path: Any, node: str = "", kind: str = "call") -> list[str]:
     """The prompts of the notes of one kind, of one node or of all."""
     noted = [line.split(" ", 2) for line in Path(path).read_text().splitlines()] if Path(path).exists() else []

@@ -39,7 +39,7 @@ from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import Spent
 from rlm_secure.scale import ray as engine
 from tests.loops import Heard, cell, limited, scripted
-from tests.scale.calls import lines, replies, reply_or_hang
+from tests.scale.calls import lines, replies, reply_after, reply_or_hang
 
 ASKS = cell("final_answer(llm_query(context))")
 KEY = "sk-of-the-account-47110815"
@@ -226,14 +226,23 @@ def test_a_node_without_the_walls_gets_no_prompt(
     (tmp_path / "pyseccomp.py").write_text("raise ImportError('there is no libseccomp here')\n")
     bare = cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
     cluster.wait_for_nodes()
+    examined, ended = tmp_path / "examined", threading.Event()
+
+    def look() -> None:  # the others wait for it: without that they may have answered all before it is examined
+        while "gets no prompt" not in caplog.text and not ended.wait(0.05):
+            pass
+        examined.touch()
+
+    threading.Thread(target=look, daemon=True).start()
     try:
-        rlm = scripted([ASKS], replies(tmp_path / "calls", 0.2))
+        rlm = scripted([ASKS], partial(reply_after, str(tmp_path / "calls"), str(examined)))
         with caplog.at_level(logging.WARNING, "rlm_secure"):
             items = rlm.batch(["a", "b", "c", "d", "e", "f"], engine="ray", concurrency=6)
         assert [item.response for item in items] == ["A", "B", "C", "D", "E", "F"]
         assert lines(tmp_path / "calls", bare.node_id) == []
         assert f"({bare.node_id[:8]}) gets no prompt: cannot run it: EnvironmentUnavailable: the seccomp wall" in caplog.text
     finally:
+        ended.set()
         cluster.remove_node(bare)
 
 
