@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 FOREIGN = ("jupyter_client", "pydantic_monty", "smolagents")
 
 RIGHT = '''\
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -36,6 +37,7 @@ assert_type(RLM(answer_schema={"type": "object"}).completion("").parsed, Any)
 assert_type(RLM().completion("").parsed, Any)
 assert_type(RLM[City | None](answer_schema=TypeAdapter(City | None)).completion("").parsed, City | None)
 assert_type(RLM(answer_schema=City).batch([""]), list[Item[City]])
+assert_type(RLM(answer_schema=City).batch_as_completed([""]), Generator[Item[City], None, None])
 completion = RLM(answer_schema=City).batch([""])[0].completion
 assert completion is not None
 assert_type(completion.parsed, City)
@@ -45,6 +47,8 @@ async def several() -> None:
     async with RLM(answer_schema=City) as rlm:
         assert_type(await rlm.acompletion(""), RLMChatCompletion[City])
         assert_type(await rlm.abatch([""]), list[Item[City]])
+        async with aclosing(rlm.abatch_as_completed([""])) as items:
+            assert_type([item async for item in items], list[Item[City]])
 
 
 def plain(rlm: RLM, backend: ClientBackend, environment: EnvironmentType, named: str) -> None:

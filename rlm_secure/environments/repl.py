@@ -115,10 +115,12 @@ class REPL(Owned):
         environment.expect(context_payload)
         self._session = environment.open(self.policy, tools=dict.fromkeys(functions, ""))
         self._session.with_values = with_values
+        begun = False
         try:
             self._check_walls()
             if audit is not None:
                 audit.session_start(self._name, policy=self.policy.name, report=self._session.report)
+            begun = True
             said = "session %s began in %.3f s: environment %s, policy %s"
             _log.info(said, self._name, time.monotonic() - began, environment.name, self.policy.name)
             with running(self):
@@ -128,7 +130,8 @@ class REPL(Owned):
                 code = [tool.source for tool in tools.values() if tool.is_code]
                 self._setup(context_payload, "\n\n".join([*([setup_code] if setup_code else []), *code]))
         except BaseException:  # Ctrl-C as well: the session must not outlive it
-            self._session.close()
+            self._closed = not begun  # only what was recorded as begun is recorded as ended
+            self.cleanup()
             raise
 
     @property

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol
+from typing import Any, Final, Generic, Protocol, TypeAlias
 
 from rlm_secure import registry
 from rlm_secure.errors import ResultTooLarge
@@ -13,7 +16,7 @@ from rlm_secure.events import tell
 from rlm_secure.policy.gate import Gate
 from rlm_secure.rlm.budget import Records
 from rlm_secure.rlm.slots import ChildSlots
-from rlm_secure.rlm.tree import Tree
+from rlm_secure.rlm.tree import Tree, delivered
 from rlm_secure.types import Parsed, RLMChatCompletion, held_bytes
 
 THREADS: Final = "threads"
@@ -34,6 +37,11 @@ class Item(Generic[Parsed]):
             assert self.error is not None
             raise self.error
         return self.completion.response
+
+
+#: What gets each item as it comes, and a function that completes a batch in a tree and gives its items to that.
+OnItem: TypeAlias = Callable[[Item[Parsed]], object]
+Work: TypeAlias = Callable[[Tree, OnItem[Parsed]], object]
 
 
 class Complete(Protocol):
@@ -138,6 +146,7 @@ def _in_threads(complete: Complete, batch: Batch) -> None:
 
     def one(index: int) -> None:
         try:
+            tree.check()  # no session for a prompt whose batch has ended
             item: Item[Any] = Item(index, complete(tree, batch.prompts[index], batch.questions[index]))
         except Exception as error:  # noqa: BLE001  handed to the caller in its item
             item = Item(index, error=error)
@@ -150,3 +159,41 @@ def _in_threads(complete: Complete, batch: Batch) -> None:
         tree.stop("Execution cancelled: its batch was cancelled")
         slots.join(2.0)
         raise
+
+
+class _Inbox(queue.SimpleQueue[Item[Parsed] | None]):
+    """Items that nobody has read: their answers are within `limits.kept_bytes`, so nothing waits for a reader."""
+
+    def end(self) -> None:
+        self.put(None)
+
+
+def as_completed(make: Callable[[], Tree], work: Work[Parsed]) -> Generator[Item[Parsed], None, None]:
+    """Yield the items of a batch as they come. Raises what `work` raises, after its items.
+
+    Closing the generator stops the tree that `make` creates, and waits for its end.
+    """
+    items: _Inbox[Parsed] = _Inbox()
+    return delivered(make, lambda tree: work(tree, items.put), items, "its results")
+
+
+async def as_completed_async(make: Callable[[], Tree], work: Work[Parsed]) -> AsyncGenerator[Item[Parsed], None]:
+    """As as_completed(), for an event loop."""
+    loop = asyncio.get_running_loop()
+    items: asyncio.Queue[Item[Parsed] | None] = asyncio.Queue()
+
+    def put(item: Item[Parsed]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody reads it
+            loop.call_soon_threadsafe(items.put_nowait, item)
+
+    running = asyncio.ensure_future(make().run(lambda tree: work(tree, put)))
+    running.add_done_callback(lambda _: items.put_nowait(None))
+    try:
+        while (item := await items.get()) is not None:
+            yield item
+        await running
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+        if not running.cancelled():
+            running.exception()  # marks it as retrieved: who leaves early does not want it

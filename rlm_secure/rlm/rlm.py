@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
@@ -277,6 +277,48 @@ class RLM(Generic[Parsed]):
         """As batch(), for an event loop. Cancelling the task ends all its runs."""
         return await self._tree().run(
             lambda tree: self._batched(tree, engine, prompts, root_prompts, concurrency, on_progress, on_item, resume),
+        )
+
+    def batch_as_completed(
+        self,
+        prompts: Sequence[Any],
+        root_prompts: Sequence[str | None] | str | None = None,
+        *,
+        concurrency: int = 4,
+        on_progress: Callable[[int, int], Any] | None = None,
+        resume: Iterable[_batch.Item[Parsed]] = (),
+        engine: str = _batch.THREADS,
+    ) -> Generator[_batch.Item[Parsed], None, None]:
+        """As batch(), but yield each item as it comes: in any order, and not those that `resume` has.
+
+        Nothing runs before the first item is asked for; then the batch goes on, and waits for no reader. What batch()
+        raises is raised by the loop, after the items before it. Leaving the loop early ends all runs; where the
+        iterator has a name, `contextlib.closing` leaves it at once.
+        """
+        return _batch.as_completed(
+            self._tree,
+            lambda tree, on_item: self._batched(
+                tree, engine, prompts, root_prompts, concurrency, on_progress, on_item, resume
+            ),
+        )
+
+    def abatch_as_completed(
+        self,
+        prompts: Sequence[Any],
+        root_prompts: Sequence[str | None] | str | None = None,
+        *,
+        concurrency: int = 4,
+        on_progress: Callable[[int, int], Any] | None = None,
+        resume: Iterable[_batch.Item[Parsed]] = (),
+        engine: str = _batch.THREADS,
+    ) -> AsyncGenerator[_batch.Item[Parsed], None]:
+        """As batch_as_completed(), for `async for`. Cancelling the task ends all runs; so does leaving the loop, at
+        once inside `contextlib.aclosing`."""
+        return _batch.as_completed_async(
+            self._tree,
+            lambda tree, on_item: self._batched(
+                tree, engine, prompts, root_prompts, concurrency, on_progress, on_item, resume
+            ),
         )
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, Protocol, TypeVar
 
@@ -40,6 +40,7 @@ from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.types import Notice
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 #: Seconds between two interrupts of a cell that is still running after a stop.
 _INTERRUPT_AGAIN: Final = 0.1
@@ -436,6 +437,16 @@ class Backlog:
             return EventsDropped(depth=0, count=dropped) if dropped else None
 
 
+class Waiting(Protocol[T_co]):
+    """What a run gave and nobody has read yet."""
+
+    def get(self) -> T_co | None:
+        """Wait for the next; None after the last."""
+
+    def end(self) -> None:
+        """Mark the end."""
+
+
 def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object], limit: int) -> Iterator[Event]:
     """Yield the events of `work(tree)` as they happen; `make` creates the tree with the listener it is given.
 
@@ -443,27 +454,35 @@ def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object], l
     stops the tree and waits for its end.
     """
     events = Backlog(limit)
+    return delivered(lambda: make(events.put), work, events, "its events")
+
+
+def delivered(
+    make: Callable[[], Tree], work: Callable[[Tree], object], waiting: Waiting[T], what: str
+) -> Generator[T, None, None]:
+    """Yield what `work(tree)`, in another thread, puts into `waiting`; `make` creates the tree. See streamed()."""
     failures: list[BaseException] = []
     owner = os.getpid()
 
     def run(tree: Tree) -> None:
         try:
             work(tree)
-        except BaseException as error:  # noqa: BLE001  raised again where the events are read
+        except BaseException as error:  # noqa: BLE001  raised again where it is read
             failures.append(error)
         finally:
-            events.end()
+            waiting.end()
 
-    with make(events.put) as tree:
-        worker = threading.Thread(target=run, args=(tree,), name="rlm-secure-stream", daemon=True)
+    with make() as tree:
+        context = contextvars.copy_context()
+        worker = threading.Thread(target=context.run, args=(run, tree), name="rlm-secure-stream", daemon=True)
         worker.start()
         try:
-            while (event := events.get()) is not None:
-                yield event
-                Gate.process(owner).require(WrongProcess)  # in a fork no thread adds events
+            while (given := waiting.get()) is not None:
+                yield given
+                Gate.process(owner).require(WrongProcess)  # in a fork no thread adds to it
         finally:
             if tree.ours:
-                tree.stop("Execution cancelled: nobody reads its events")
+                tree.stop(f"Execution cancelled: nobody reads {what}")
                 worker.join()
     if failures:
         raise failures[0]

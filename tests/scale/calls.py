@@ -38,6 +38,13 @@ def reply_or_hang(path: str, doomed: str, calls: int, prompt: str) -> str:
     return answer
 
 
+def reply_or_never(path: str, prompt: str) -> str:
+    """A model whose calls for some prompts never end."""
+    note(path, f"call {prompt}")
+    time.sleep(120 * prompt.startswith("never"))
+    return prompt.upper()
+
+
 def reply_after(path: str, file: str, prompt: str) -> str:
     """A model that answers when a file is there."""
     note(path, f"call {prompt}")

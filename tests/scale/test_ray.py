@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -38,8 +38,9 @@ from rlm_secure.rlm.assembly import new_tree
 from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import Spent
 from rlm_secure.scale import ray as engine
+from tests.emulators.base import until
 from tests.loops import Heard, cell, limited, scripted
-from tests.scale.calls import lines, replies, reply_after, reply_or_hang
+from tests.scale.calls import lines, replies, reply_after, reply_or_hang, reply_or_never
 
 ASKS = cell("final_answer(llm_query(context))")
 KEY = "sk-of-the-account-47110815"
@@ -218,6 +219,23 @@ def test_a_deadline_and_a_cancellation_reach_every_node(cluster: Cluster) -> Non
     began = time.monotonic()
     asyncio.run(cancelled())
     assert time.monotonic() - began < 12
+
+
+def actors() -> list[psutil.Process]:
+    """The processes of actors that live."""
+    return [each for each in psutil.process_iter(["cmdline"]) if "ray::_Actor" in " ".join(each.info["cmdline"] or ())]
+
+
+def test_items_come_as_they_are_done_and_leaving_them_ends_the_actors(cluster: Cluster, tmp_path: Path) -> None:
+    rlm = scripted([ASKS], partial(reply_or_never, str(tmp_path / "calls")))
+    prompts = ["never a", "now a", "now b", "never b", "now c", "now d"]
+    began = time.monotonic()
+    with closing(rlm.batch_as_completed(prompts, engine="ray", concurrency=3)) as items:
+        seen = [next(items).response, next(items).response]
+        until(lambda: len(actors()) == 2)
+    assert time.monotonic() - began < 20
+    assert set(seen) <= {"NOW A", "NOW B", "NOW C", "NOW D"}
+    until(lambda: not actors())
 
 
 def test_a_node_without_the_walls_gets_no_prompt(
