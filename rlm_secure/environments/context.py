@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from rlm_secure.pickling import Unpicklable
 from rlm_secure.policy.gate import Gate
+from rlm_secure.types import QueryMetadata
 
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 #: PEP 393 state bits on CPython 3.11 to 3.13: interned (2 bits), kind (3), compact (1), ascii (1).
@@ -27,13 +29,16 @@ _WIDTHS = {1: ("latin-1", "\xe9"), 2: ("ucs-2", "\u0100"), 4: ("ucs-4", "\U00010
 
 
 @dataclass(slots=True)
-class SharedContext:
-    """A sealed memfd and what is in it. `length` counts characters of a str, bytes of JSON."""
+class SharedContext(Unpicklable):
+    """A sealed memfd and what is in it. `length` counts characters of a str, bytes of JSON; `facts`: see Flat."""
+
+    pickle_instead = "send the context"
 
     fd: int
     kind: str
     length: int
     size: int
+    facts: QueryMetadata | None = None
 
     def close(self) -> None:
         """Close the descriptor; sessions keep their own mapping. Idempotent."""
@@ -54,23 +59,29 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A context as bytes: `kind` and `length` as in SharedContext, `width` bytes a character."""
+    """A context as bytes: `kind` and `length` as in SharedContext, `width` bytes a character.
+
+    `facts` is what a run tells its model of it, where the run has nothing but the bytes.
+    """
 
     kind: str
     view: memoryview
     width: int
     length: int
+    facts: QueryMetadata | None = None
 
 
 def flatten(payload: Any, gate: Gate) -> Flat:
-    """`payload` (str, list or dict of JSON values, or Contents) as bytes; a str is not copied where that is possible.
+    """`payload` (str, list or dict of JSON values, Contents, or Flat) as bytes.
 
-    The view is valid as long as `payload` is. Raises Refused when `gate` refuses the size, TypeError when it is not
-    JSON.
+    A str is not copied where that is possible. The view is valid as long as `payload` is. Raises Refused when `gate`
+    refuses the size, TypeError when it is not JSON.
     """
     if isinstance(payload, str):
         kind, view, width = _characters(payload)
         flat = Flat(kind, view, width, len(payload))
+    elif isinstance(payload, Flat):
+        flat = payload
     elif isinstance(payload, Contents):
         flat = Flat("bytes", memoryview(payload.data), 1, len(payload.data))
     else:
@@ -106,7 +117,7 @@ def share(payload: Any, gate: Gate) -> SharedContext:
     except BaseException:  # Ctrl-C as well: the descriptor would stay
         os.close(fd)
         raise
-    return SharedContext(fd, flat.kind, flat.length, flat.view.nbytes)
+    return SharedContext(fd, flat.kind, flat.length, flat.view.nbytes, flat.facts)
 
 
 def _write(fd: int, view: memoryview) -> None:

@@ -19,6 +19,7 @@ from rlm_secure.clients.base import Client, in_thread
 from rlm_secure.clients.prices import Prices
 from rlm_secure.clients.windows import Windows
 from rlm_secure.environments import REPL, AuditSink, get_environment
+from rlm_secure.environments.context import SharedContext
 from rlm_secure.errors import (
     AuditLogError,
     CancellationError,
@@ -42,7 +43,7 @@ from rlm_secure.rlm.config import RunConfig
 from rlm_secure.rlm.handler import LMHandler
 from rlm_secure.rlm.tree import Tree, streamed
 from rlm_secure.tools import parse_custom_tools
-from rlm_secure.types import ClientBackend, EnvironmentType, Parsed, QueryMetadata, RLMChatCompletion
+from rlm_secure.types import ClientBackend, EnvironmentType, Parsed, QueryMetadata, RLMChatCompletion, not_kept
 
 _log = logging.getLogger("rlm_secure")
 
@@ -431,7 +432,9 @@ class RLM(Generic[Parsed]):
         """Create the run of one completion, with its log and its environment; `stack` closes both."""
         further = prompt is None and self._first_prompt is not None
         prompt = self._first_prompt if further else prompt
-        facts = QueryMetadata(prompt)
+        shared = prompt if isinstance(prompt, SharedContext) else None
+        facts = QueryMetadata(prompt) if shared is None or shared.facts is None else shared.facts
+        asked = prompt if shared is None else not_kept(shared.size)  # whoever shares it has it
         log = log_of(
             config.logger,
             self.log_lock,
@@ -448,7 +451,7 @@ class RLM(Generic[Parsed]):
             return self._reopened(tree, lost, handler, prompt)
 
         try:
-            run = Run(config, tree, handler, environment, reopen, prompt, facts, root_prompt, log)
+            run = Run(config, tree, handler, environment, reopen, asked, facts, root_prompt, log)
         except BaseException:  # Ctrl-C as well: the session must not outlive it
             if not self.persistent:
                 environment.cleanup()

@@ -8,6 +8,7 @@ Nothing here knows how the messages travel: rlm_secure.scale.ray does.
 from __future__ import annotations
 
 import builtins
+import copy
 import logging
 import queue
 import threading
@@ -20,10 +21,12 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rlm_secure import __version__, threads
+from rlm_secure.environments.context import Flat, share
 from rlm_secure.environments.examine import examined
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.pickling import require_picklable
+from rlm_secure.policy import Gate
 from rlm_secure.registry import ENVIRONMENTS, RunsIn
 from rlm_secure.removal import Scratch, remove
 from rlm_secure.rlm.assembly import new_tree
@@ -92,6 +95,7 @@ class Node:
         self._outbox = _Outbox()
         self._work: queue.SimpleQueue[tuple[int, Any, Any, str | None] | None] = queue.SimpleQueue()
         self._contexts: dict[int, Any] = {}
+        self._fetching = threading.Lock()
         self._stack = ExitStack()
         self._lock = threading.Lock()
         self._running = 0
@@ -234,7 +238,7 @@ class Node:
             if folder is not None and rlm.logger is not None:
                 rlm = rlm.changed(logger=rlm.logger.fresh(folder=str(folder)))
             asked = prompt if shared is None else self._context(prompt, shared)
-            completion = rlm.complete_in(self._tree, asked, question)
+            completion = copy.copy(rlm.complete_in(self._tree, asked, question))  # the event of its end has the other
             completion.prompt = ""  # the driver has it
             item = _sendable(Item(index, completion))
         except Exception as error:  # noqa: BLE001  handed to the caller in its item
@@ -244,12 +248,13 @@ class Node:
         return item, {} if folder is None else _taken(folder)
 
     def _context(self, number: int, place: Any) -> Any:
-        """A context that several prompts share: fetched once, one object for all of them."""
-        with self._lock:
+        """A context that several prompts share: fetched once, one object or one sealed memfd for all of them."""
+        with self._fetching:
             if number not in self._contexts:
                 while len(self._contexts) >= _CONTEXTS:
                     del self._contexts[next(iter(self._contexts))]
-                self._contexts[number] = self._fetch(place)
+                found = self._fetch(place)
+                self._contexts[number] = share(found, Gate(self._rlm.policy)) if isinstance(found, Flat) else found
             return self._contexts[number]
 
     def _watch(self) -> None:

@@ -4,6 +4,11 @@ One actor on each node that has a CPU, with a zygote and walls of its own, made 
 whose walls are not those that the policy requires gets no prompt. The allowance is one: see rlm_secure.scale.leases.
 Answers are delivered as they come, each once: what a node that died had not delivered runs again elsewhere.
 
+A large context that several prompts share is put into the object store once. Where cells are behind the local walls it
+is there as the bytes of a context, and a node writes one sealed memfd from the store's pages for all of its prompts: no
+process of the node decodes it. The pages themselves are no context of a cell, for they are not sealed, and the store's
+descriptor is that of everything in it. The RunCompleted of such a prompt names the size of the context, without it.
+
 A program that is connected to a cluster (`ray.init(address=...)`) uses that; otherwise a local Ray is started, on the
 loopback address and without a dashboard, and stays until the program ends or calls `ray.shutdown()`. Ray trusts whoever
 reaches its ports: see threat-model.md.
@@ -21,9 +26,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
+from pickle import PickleBuffer
 from typing import Any, Final
 
 from rlm_secure import documents, files
+from rlm_secure.environments.context import Flat, flatten
 from rlm_secure.errors import (
     AuditLogError,
     CancellationError,
@@ -34,12 +41,13 @@ from rlm_secure.errors import (
     TimeoutExceededError,
 )
 from rlm_secure.events import tell
+from rlm_secure.policy import Gate
 from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import LIMITS, Spent
 from rlm_secure.rlm.rlm import RLM
 from rlm_secure.scale.leases import Account, LeaseNeed, Leases
 from rlm_secure.scale.node import AUDITED, Examined, Message, Node, NodeOrder
-from rlm_secure.types import held_bytes
+from rlm_secure.types import QueryMetadata, held_bytes
 
 #: Callbacks of an RLM that are called here for what happens on a node.
 _HEARD: Final = ("on_event", "on_subcall_start", "on_subcall_complete", "on_iteration_start", "on_iteration_complete")
@@ -400,24 +408,33 @@ class _Driver:
                 index = self._todo.popleft()
                 try:
                     prompt = documents.resolved(self._batch.prompts[index], self._rlm.policy.limits.context_bytes)
+                    stored = self._store(index, prompt)
                 except Exception as error:  # noqa: BLE001  handed to the caller in its item
                     self._finish(Item(index, error=error))
                     continue
                 self._prompts[index] = prompt
                 worker.running.append(index)
-                stored = self._store(index, prompt)
                 what = (prompt, None) if stored is None else stored
                 begun.append(("run", (index, *what, self._batch.questions[index])))
             if begun:
                 self._tell(worker, *begun)
 
     def _store(self, index: int, prompt: Any) -> tuple[int, list[Any]] | None:
-        """The number and the place in the object store of a large context that several prompts share."""
+        """The number and the place in the object store of a large context that several prompts share.
+
+        Raises what a run raises for a context that it cannot have.
+        """
         key = id(self._batch.prompts[index])
         if key in self._shared and key not in self._stored:
-            large = held_bytes(prompt, _SHARED) > _SHARED
-            self._stored[key] = (key, [self._ray.put(prompt)]) if large else None
+            self._stored[key] = (key, self._put(prompt)) if held_bytes(prompt, _SHARED) > _SHARED else None
         return self._stored.get(key)
+
+    def _put(self, prompt: Any) -> list[Any]:
+        """Put a context into the object store; for cells that get it as a sealed memfd, its bytes. See _fetched()."""
+        if self._rlm.environment_type != "local" or self._rlm.depth >= self._rlm.max_depth:
+            return [self._ray.put(prompt), False]
+        facts, flat = QueryMetadata(prompt), flatten(prompt, Gate(self._rlm.policy))
+        return [self._ray.put((flat.kind, PickleBuffer(flat.view), flat.width, flat.length, facts)), True]
 
     def _lend(self) -> None:
         """Answer the calls that wait for a lease, in the order in which they asked; take back what none may keep."""
@@ -508,7 +525,13 @@ class _Actor(Node):
 
 
 def _fetched(place: list[Any]) -> Any:
-    return import_module("ray").get(place[0])
+    """What _Driver._put() put: a context, or its bytes, which are not copied from the store's pages."""
+    stored, is_flat = place
+    found = import_module("ray").get(stored)
+    if not is_flat:
+        return found
+    kind, data, *others = found
+    return Flat(kind, memoryview(data), *others)
 
 
 def _share(whole: int, number: int, of: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import resource
 import sys
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import pytest
 
 from rlm_secure import Refused, Sandbox
 from rlm_secure.environments import context
-from rlm_secure.environments.context import share
+from rlm_secure.environments.context import Flat, flatten, share
 from rlm_secure.policy import Gate, load_policy
 from tests.local.kernels import in_child
 
@@ -60,6 +61,25 @@ def way(request, monkeypatch):
 def test_a_text_arrives_character_by_character(name, way):
     with Sandbox(context=TEXTS[name]) as box:
         assert box.run(HASH + DESCRIBE).stdout == describe(TEXTS[name])
+
+
+@pytest.mark.parametrize("payload", [*TEXTS.values(), {"a": ["\u20ac", 1]}])
+def test_the_bytes_of_a_context_are_shared_as_the_context_is(payload, way):
+    gate = Gate(load_policy("strict"))
+    flat = flatten(payload, gate)
+    made, expected = share(Flat(flat.kind, memoryview(bytes(flat.view)), flat.width, flat.length), gate), share(payload, gate)
+    assert (made.kind, made.length, made.size) == (expected.kind, expected.length, expected.size)
+    with open(made.fd, "rb", closefd=False) as one, open(expected.fd, "rb", closefd=False) as other:
+        assert one.seek(0) == other.seek(0)
+        assert one.read() == other.read()
+
+
+def test_bytes_of_a_context_are_within_its_limit_and_a_descriptor_stays_in_its_process():
+    policy = load_policy({"extends": "strict", "limits": {"context_bytes": 4}})
+    with pytest.raises(Refused, match="context_bytes"):
+        share(flatten("12345", Gate(load_policy("strict"))), Gate(policy))
+    with pytest.raises(TypeError, match="a SharedContext cannot be pickled: .* send the context"):
+        pickle.dumps(share("1234", Gate(policy)))
 
 
 def test_a_hundred_megabytes_arrive():

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from rlm_secure import RLM, CancellationError, RLMSecureError
+from rlm_secure import RLM, CancellationError, Limits, Policy, Refused, RLMSecureError, RunCompleted
+from rlm_secure.environments.context import flatten
+from rlm_secure.policy import Gate
 from rlm_secure.rlm.batch import Item
 from rlm_secure.rlm.budget import Allowance, Spent
 from rlm_secure.scale import node as module
 from rlm_secure.scale.leases import Amount
 from rlm_secure.scale.node import Examined, Node, NodeOrder
+from rlm_secure.types import QueryMetadata, not_kept
 from tests.loops import cell, scripted
 
 ASKS = [cell("final_answer(context)")]
@@ -103,6 +109,29 @@ def test_a_context_that_prompts_share_is_fetched_once() -> None:
         driver.tell("run", index, ord(place), place, None)
     assert [item.response for item in driver.items(7)] == [f"at {place}" for place in "xxyzuvx"]
     assert fetched == list("xyzuvx")  # four are kept
+    driver.end()
+
+
+def test_prompts_that_share_a_context_have_one_memfd_of_its_bytes() -> None:
+    texts = {0: "\u20ac" * 3000, 1: {"one": "a" * 5000, "two": [1]}, 2: "c" * 9}
+    gate = Gate(Policy(limits=Limits(context_bytes=20_000)))
+    places = {number: replace(flatten(each, gate), facts=QueryMetadata(each)) for number, each in texts.items()}
+    places[2] = replace(places[2], view=memoryview(b"c" * 30_000))
+    turns = [cell("final_answer([type(context).__name__, len(context), context if type(context) is dict else 0])")]
+    rlm = scripted(turns, policy=Policy(limits=Limits(context_bytes=20_000)), on_event=print)
+    driver = Driver(rlm, slots=2, heard=("on_event",))
+    driver.node._fetch = places.get
+    for index, number in enumerate([0, 1, 0, 1, 2]):
+        driver.tell("run", index, number, number, None)
+    items = sorted(driver.items(5), key=lambda item: item.index)
+    assert [item.response for item in items[:4]] == [str(["str", 3000, 0]), str(["dict", 2, texts[1]])] * 2
+    assert isinstance(items[4].error, Refused)
+    assert set(driver.node._contexts) == {0, 1}
+    assert {each.completion.prompt for each in items[:4]} == {""}
+    told = [content[1][0] for kind, content in driver.messages if kind == "call"]
+    ended = [event.completion.prompt for event in told if isinstance(event, RunCompleted) and event.completion]
+    assert sorted(ended) == sorted([not_kept(6000), not_kept(len(json.dumps(texts[1])))] * 2)
+    pickle.dumps(told)
     driver.end()
 
 

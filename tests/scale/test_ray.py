@@ -136,7 +136,8 @@ def test_results_are_those_of_threads_and_records_are_the_caller_s(cluster: Clus
     folder.mkdir()
     (folder / "a.txt").write_text("of a file")
     prompts = ["one", {"two": 2}, folder, tmp_path / "none", "x" * 200_000, ["six"]]
-    prompts.append(prompts[4])
+    wide = {"text": "\u20ac" * 70_000, "more": [1, None]}
+    prompts += [prompts[4], wide, wide]
     turns = [cell("final_answer(f'{type(context).__name__} {len(context)} ' + llm_query('q'))")]
     made = {
         "turns": turns,
@@ -151,11 +152,11 @@ def test_results_are_those_of_threads_and_records_are_the_caller_s(cluster: Clus
     rlm = scripted(**made)
     items = rlm.batch(prompts, "the question", engine="ray")
     told, chain, logs = len(heard.of(ModelCalled)), verify(tmp_path / "audit.jsonl", key=b"k" * 32), tmp_path / "logs"
-    assert (told, len(begun), chain.lines) == (12, 6, 12)  # six runs, each with two calls, a session and its end
+    assert (told, len(begun), chain.lines) == (16, 8, 16)  # eight runs, each with two calls, a session and its end
     files = sorted(logs.iterdir())
-    assert len(files) == 6
+    assert len(files) == 8
     assert all(file.stat().st_mode & 0o777 == 0o600 for file in files)
-    assert [sum(line["type"] == "iteration" for line in read_trajectory(file)) for file in files] == [1] * 6
+    assert [sum(line["type"] == "iteration" for line in read_trajectory(file)) for file in files] == [1] * 8
     plain = scripted(turns, "r", logger=RLMLogger()).batch(prompts, "the question")
     assert [type(item.error) for item in items] == [type(item.error) for item in plain]
     assert isinstance(items[3].error, ContextError)
