@@ -54,18 +54,18 @@ def main(where: str, prompts: int) -> None:
     if NODES[where]:
         from ray.cluster_utils import Cluster
 
-        from rlm_secure.scale import ray as scale
+        from rlm_secure.scale.connection import on_loopback
 
-        with scale.on_loopback():
+        with on_loopback():
             cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": NODES[where][0]})
             for processors in NODES[where][1:]:
                 cluster.add_node(num_cpus=processors)
             cluster.connect()
             cluster.wait_for_nodes()
     elif engine == "ray":
-        from rlm_secure.scale import ray as scale
+        from rlm_secure.scale.connection import connected
 
-        scale.connected()
+        connected()
     began = time.perf_counter()
     items = rlm.batch([f"prompt {number}" for number in range(prompts)], concurrency=8, engine=engine)
     seconds = time.perf_counter() - began

@@ -34,16 +34,12 @@ def new_tree(
     children: int = 1,
     streams: bool = False,
     ledger: Ledger | None = None,
-    concurrency: int | None = None,
 ) -> Tree:
-    """A tree of runs, not yet entered. See Tree.
-
-    Its ledger is `ledger`, or one of its own; `concurrency` replaces the policy's where it has a part of that only.
-    """
+    """A tree of runs, not yet entered. See Tree. Its ledger is `ledger`, or one of its own."""
     allowance = Allowance.of(policy, max_tokens=max_tokens, max_budget=max_budget, max_timeout=max_timeout)
     return Tree(
         ledger or Ledger(allowance),
-        concurrency=concurrency or policy.lm.concurrency,
+        concurrency=policy.lm.concurrency,
         children=children,
         listeners=[each for each in listeners if each is not None],
         policy=policy,

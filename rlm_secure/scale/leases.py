@@ -13,6 +13,7 @@ Guards: the leases of a batch on several machines: what they spend together
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -63,13 +64,14 @@ class LeaseNeed:
 class Account:
     """What a node has done with its leases: what it got, spent, has left, and holds for calls in flight.
 
-    `held.calls` are the calls in flight; they are among the calls spent.
+    `held.calls` are the calls in flight, of which there may be `most`; they are among the calls spent.
     """
 
     spent: Spent = field(default_factory=Spent)
     got: Amount = _NOTHING
     left: Amount = _NOTHING
     held: Amount = _NOTHING
+    most: int = sys.maxsize
 
 
 class Leases:
@@ -138,7 +140,8 @@ class LeasedLedger(Ledger):
     """A node's side: the ledger of its runs, which spends leases. `deadline` is wall time, as time.time() has it.
 
     `ask(need)` is called when a call needs more than is left; its Tree.reserve() waits meanwhile. `changed()` is called
-    when there is something to report. Both are called without a lock, and do not wait.
+    when there is something to report. Both are called without a lock, and do not wait. At most `most` calls are in
+    flight at the same time.
     """
 
     def __init__(
@@ -148,10 +151,12 @@ class LeasedLedger(Ledger):
         deadline: float,
         ask: Callable[[LeaseNeed], object],
         changed: Callable[[], object],
+        most: int = sys.maxsize,
     ) -> None:
         super().__init__(allowance, clock=time.time, started=deadline - allowance.seconds)
         self._ask = ask
         self._changed = changed
+        self._most = most
         self._left = self._got = _NOTHING
         self._others = Spent()
         self._asked: set[Kind] = set()
@@ -166,6 +171,8 @@ class LeasedLedger(Ledger):
             self._check_rest()
             if kind in self._refused:
                 raise self._refused.pop(kind)
+            if self._in_flight >= self._most:
+                return None
             tokens, cost, bounded = self._estimate(*kind)
             left = self._left - Amount(1, tokens, cost)
             enough = left.calls >= 0 and left.tokens >= 0 and left.cost_usd >= 0
@@ -214,6 +221,12 @@ class LeasedLedger(Ledger):
         with self._lock:
             self._others = others
 
+    def resize(self, most: int) -> None:
+        """From now on `most` calls may be in flight; those beyond that end, and none begins before."""
+        with self._lock:
+            self._most = most
+        self._changed()
+
     def give_back(self) -> None:
         """Return what is left of the leases."""
         with self._lock:
@@ -225,7 +238,7 @@ class LeasedLedger(Ledger):
         """What to report."""
         with self._lock:
             held = Amount(self._in_flight, self._held_tokens, self._held_cost)
-            return Account(self._spent, self._got, self._left, held)
+            return Account(self._spent, self._got, self._left, held, self._most)
 
     @property
     def unknown(self) -> Any:

@@ -98,6 +98,7 @@ class Node:
         self._fetching = threading.Lock()
         self._stack = ExitStack()
         self._lock = threading.Lock()
+        self._slots = 0
         self._running = 0
         #: Every message up to this number was heard, and these after it.
         self._heard = 0
@@ -127,11 +128,10 @@ class Node:
             deadline=order.deadline,
             ask=lambda need: self._outbox.put(("need", need)),
             changed=self._outbox.changed,
+            most=order.calls,
         )
         self._tree = self._stack.enter_context(self._tree_of(rlm, order))
-        self._slots = order.slots
-        for number in range(order.slots):
-            threads.start(self._runs, f"rlm-secure-node-{number}")
+        self._start(order.slots)
         threads.start(self._watch, "rlm-secure-node-watch")
         return found
 
@@ -164,6 +164,13 @@ class Node:
         self._ledger.give_back()
         return self.poll(confirmed, 0.0)
 
+    def _start(self, slots: int) -> None:
+        """Have threads for so many prompts at a time. None is ended before the node is."""
+        with self._lock:
+            for number in range(self._slots, slots):
+                threads.start(self._runs, f"rlm-secure-node-{number}")
+            self._slots = max(self._slots, slots)
+
     # -- what the driver says ------------------------------------------------------------------------
 
     def _on_run(self, index: int, prompt: Any, shared: Any, question: str | None) -> None:
@@ -179,6 +186,11 @@ class Node:
 
     def _on_recall(self) -> None:
         self._ledger.give_back()
+
+    def _on_share(self, slots: int, calls: int) -> None:
+        self._start(slots)
+        self._ledger.resize(calls)
+        self._tree.wake()
 
     def _on_spent(self, others: Any) -> None:
         self._ledger.told(others)
@@ -212,7 +224,6 @@ class Node:
             whose=rlm,
             children=order.children,
             ledger=self._ledger,
-            concurrency=order.calls,
         )
 
     def _runs(self) -> None:

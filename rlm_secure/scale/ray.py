@@ -2,7 +2,8 @@
 
 One actor on each node that has a CPU, with a zygote and walls of its own, made from the RLM's configuration. A node
 whose walls are not those that the policy requires gets no prompt. The allowance is one: see rlm_secure.scale.leases.
-Answers are delivered as they come, each once: what a node that died had not delivered runs again elsewhere.
+Answers are delivered as they come, each once: what a node that died had not delivered runs again elsewhere. A node that
+joins later, or comes back, gets its part of what runs at the same time: see rlm_secure.scale.shares.
 
 A large context that several prompts share is put into the object store once. Where cells are behind the local walls it
 is there as the bytes of a context, and a node writes one sealed memfd from the store's pages for all of its prompts: no
@@ -20,11 +21,9 @@ import logging
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from ipaddress import ip_address
 from pathlib import Path
 from pickle import PickleBuffer
 from typing import Any, Final
@@ -37,7 +36,6 @@ from rlm_secure.errors import (
     EnforcementError,
     EnvironmentUnavailable,
     LogError,
-    MissingExtra,
     TimeoutExceededError,
 )
 from rlm_secure.events import tell
@@ -45,8 +43,10 @@ from rlm_secure.policy import Gate
 from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import LIMITS, Spent
 from rlm_secure.rlm.rlm import RLM
+from rlm_secure.scale.connection import connected
 from rlm_secure.scale.leases import Account, LeaseNeed, Leases
 from rlm_secure.scale.node import AUDITED, Examined, Message, Node, NodeOrder
+from rlm_secure.scale.shares import Share, part, shared_out
 from rlm_secure.types import QueryMetadata, held_bytes
 
 #: Callbacks of an RLM that are called here for what happens on a node.
@@ -58,6 +58,8 @@ _POLL: Final = 10.0
 _AGAIN: Final = 0.1
 #: Seconds for which a node may be unreachable before its prompts run elsewhere.
 _UNREACHABLE: Final = 20.0
+#: Seconds between two looks at which nodes the cluster has.
+_LOOK_FOR_NODES: Final = 1.0
 #: Seconds for a node to end what it runs.
 _END: Final = 5.0
 #: How often a prompt, and an actor on a node that lives, is started.
@@ -82,61 +84,13 @@ def run(rlm: RLM[Any], batch: Batch) -> None:
         _Driver(ray, rlm, batch).run()
 
 
-def connected() -> Any:
-    """Ray, connected to the program's cluster, or to a local one that is started on the loopback address.
-
-    Raises MissingExtra, and EnvironmentUnavailable where Ray would listen on another address.
-    """
-    try:
-        ray = import_module("ray")
-    except ImportError as error:
-        raise MissingExtra("engine='ray'", "ray") from error
-    if ray.is_initialized():
-        return ray
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with on_loopback():
-        # `local` also where RAY_ADDRESS names a cluster: which one to trust is the program's decision.
-        try:
-            ray.init(address="local", include_dashboard=False, log_to_driver=False)
-        except Exception as error:  # of no class of its own
-            raise EnvironmentUnavailable(f"Ray did not start here: {type(error).__name__}: {error}") from error
-    for each in ray.nodes():
-        if not ip_address(each["NodeManagerAddress"]).is_loopback:
-            ray.shutdown()
-            raise EnvironmentUnavailable(
-                "this version of Ray listens on an address of the network, and not on the loopback alone; start Ray as "
-                "you trust it, with ray.init(), before the batch"
-            )
-    return ray
-
-
-@contextmanager
-def on_loopback() -> Iterator[None]:
-    """Ray takes the machine's address, and then listens on every one; what it does on other systems is on loopback.
-
-    It reads the variable when it is imported, and its processes when they start.
-    """
-    constants: Any = import_module("ray._private.ray_constants")
-    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-    before, variable = getattr(constants, "ENABLE_RAY_CLUSTER", None), os.environ.get(name)
-    constants.ENABLE_RAY_CLUSTER, os.environ[name] = False, "0"
-    try:
-        yield
-    finally:
-        constants.ENABLE_RAY_CLUSTER = before
-        os.environ.pop(name)
-        if variable is not None:
-            os.environ[name] = variable
-
-
 @dataclass(eq=False)
 class _Worker:
-    """One actor, as the driver knows it. `calls`: model calls that it may have in flight."""
+    """One actor, as the driver knows it. `share` is what it was last told that it may have."""
 
     node_id: str
     where: str
-    slots: int
-    calls: int
+    share: Share
     children: int
     starts: int = 1
     name: str = ""
@@ -147,9 +101,24 @@ class _Worker:
     running: list[int] = field(default_factory=list)
     unreachable: float | None = None
     recalled: bool = False
+    account: Account = field(default_factory=Account)
+    #: Its threads, each of which runs a prompt where there is one; the calls that it had before it was told of fewer.
+    threads: int = 0
+    before: int = 0
     #: The last message that it was told, and those that it has not confirmed.
     number: int = 0
     told: dict[int, Message] = field(default_factory=dict)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has no more than its share of calls, and will not."""
+        return self.account.most == self.share.calls >= self.account.held.calls
+
+    @property
+    def used(self) -> Share:
+        """What it may still use."""
+        running = min(len(self.running), self.threads)
+        return self.share.most(Share(running, 0 if self.settled else self.before))
 
 
 class _Driver:
@@ -170,6 +139,11 @@ class _Driver:
         self._unfit: dict[str, Examined] = {}
         self._lost: list[str] = []
         self._named = 0
+        self._whole = Share(batch.concurrency, rlm.policy.lm.concurrency)
+        #: The nodes that had an actor and live, those that have had none yet, and when both were looked at.
+        self._seen: set[str] = set()
+        self._new: list[dict[str, Any]] = []
+        self._looked = 0.0
         self._over: Spent | None = None
         self._failed: AuditLogError | None = None
         #: What was asked of those that run, with what it names on this machine read.
@@ -192,6 +166,7 @@ class _Driver:
                 if self._tree.overdue() or (stopped and not any(each.running for each in self._workers)):
                     self._give_up()
                 if not stopped:
+                    self._grow()
                     self._dispatch()
                 self._lend()
                 if not self._workers:
@@ -206,24 +181,54 @@ class _Driver:
 
     # -- actors --------------------------------------------------------------------------------------
 
+    def _look(self) -> None:
+        """Which nodes could have an actor and had none."""
+        self._looked = time.monotonic()
+        nodes = [each for each in self._ray.nodes() if each["Alive"] and each["Resources"].get("CPU", 0) >= 1]
+        self._seen &= {each["NodeID"] for each in nodes}
+        self._new = [each for each in nodes if each["NodeID"] not in self._seen]
+
     def _start(self) -> None:
         """Start an actor on each node, as many as can have a prompt and a model call at the same time."""
-        nodes = [each for each in self._ray.nodes() if each["Alive"] and each["Resources"].get("CPU", 0) >= 1]
-        calls = self._rlm.policy.lm.concurrency
-        most = min(len(nodes), self._batch.concurrency, calls, len(self._todo))
-        children = max(1, min(self._rlm.max_concurrent_subcalls, calls))
-        for number, node in enumerate(nodes[:most]):
-            where = f"{node['NodeManagerHostname']} ({node['NodeID'][:8]})"
-            slots, in_flight = _share(self._batch.concurrency, number, most), _share(calls, number, most)
-            self._begin(_Worker(node["NodeID"], where, slots, in_flight, max(1, _share(children, number, most))))
-        if not nodes:
+        self._look()
+        if not self._new:
             raise EnvironmentUnavailable("the Ray cluster has no node with a CPU; add one, or use engine='threads'")
+        self._share_out()
+
+    def _grow(self) -> None:
+        """Give work to nodes that came after the batch began."""
+        if self._todo and time.monotonic() - self._looked > _LOOK_FOR_NODES:
+            with suppress(self._errors.RayError):  # the batch goes on with the nodes that it has
+                self._look()
+        self._share_out()
+
+    def _share_out(self) -> None:
+        """Tell the nodes what each may have at the same time, and start actors on new ones where something is free."""
+        most = min(self._whole.slots, self._whole.calls)
+        joining = max(0, min(len(self._new), len(self._todo), most - len(self._workers)))
+        shares = shared_out(self._whole, [(each.share, each.used) for each in self._workers], joining)
+        for worker, share in zip(tuple(self._workers), shares, strict=False):
+            if share != worker.share and worker.ready and worker.settled:
+                worker.before, worker.share = worker.share.calls, share
+                worker.threads = max(worker.threads, share.slots)
+                self._tell(worker, ("share", (share.slots, share.calls)))
+        calls = self._rlm.policy.lm.concurrency
+        children = max(1, min(self._rlm.max_concurrent_subcalls, calls))
+        for share in shares[len(shares) - joining :]:
+            if share.enough:
+                node = self._new.pop(0)
+                where = f"{node['NodeManagerHostname']} ({node['NodeID'][:8]})"
+                number = len(self._workers)
+                self._begin(_Worker(node["NodeID"], where, share, max(1, part(children, number, len(shares)))))
 
     def _begin(self, last: _Worker) -> None:
         """Start an actor on the node of `last`."""
         ray, self._named = self._ray, self._named + 1
+        self._seen.add(last.node_id)
         name = f"{last.node_id[:8]}-{self._named}"
-        worker = _Worker(last.node_id, last.where, last.slots, last.calls, last.children, last.starts, name)
+        account = Account(most=last.share.calls)  # as it begins
+        worker = _Worker(last.node_id, last.where, last.share, last.children, last.starts, name, account=account)
+        worker.threads = worker.share.slots
         affinity = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
         options = ray.remote(_Actor).options(
             num_cpus=1,
@@ -236,8 +241,8 @@ class _Driver:
         order = NodeOrder(
             self._tree.ledger.allowance,
             deadline=time.time() + self._tree.ledger.seconds_left,
-            slots=worker.slots,
-            calls=worker.calls,
+            slots=worker.share.slots,
+            calls=worker.share.calls,
             children=worker.children,
             heard=tuple(each for each in _HEARD if getattr(self._rlm, each) is not None),
             audited=self._rlm.audit is not None,
@@ -322,6 +327,7 @@ class _Driver:
 
     def _take(self, worker: _Worker, messages: list[tuple[int, Message]], heard: int, account: Account) -> None:
         worker.told = {number: message for number, message in worker.told.items() if number > heard}
+        worker.account = account
         self._leases.report(worker.name, account)
         if not account.left:
             worker.recalled = False
@@ -404,7 +410,10 @@ class _Driver:
         """Give each node what it runs at once, and one more that waits there for a free slot."""
         for worker in [each for each in self._workers if each.ready]:
             begun: list[Message] = []
-            while self._todo and len(worker.running) < worker.slots + (len(self._todo) > self._batch.concurrency):
+            ahead = worker.threads == worker.share.slots  # where it has more threads, one more would not wait
+            while self._todo and len(worker.running) < worker.share.slots + (
+                ahead and len(self._todo) > self._batch.concurrency
+            ):
                 index = self._todo.popleft()
                 try:
                     prompt = documents.resolved(self._batch.prompts[index], self._rlm.policy.limits.context_bytes)
@@ -532,11 +541,6 @@ def _fetched(place: list[Any]) -> Any:
         return found
     kind, data, *others = found
     return Flat(kind, memoryview(data), *others)
-
-
-def _share(whole: int, number: int, of: int) -> int:
-    """The part of `whole` that number `number` of `of` nodes has."""
-    return whole // of + (number < whole % of)
 
 
 def _unfit(found: Examined) -> str:

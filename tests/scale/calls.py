@@ -45,6 +45,15 @@ def reply_or_never(path: str, prompt: str) -> str:
     return prompt.upper()
 
 
+def reply_on(path: str, nodes: int, most: int, prompt: str) -> str:
+    """A model that has nothing to say before so many nodes have asked it, or it has been asked so often."""
+    note(path, f"call {prompt}")
+    time.sleep(0.05)
+    note(path, f"done {prompt}")
+    asked = {line.split(" ", 1)[0] for line in Path(path).read_text().splitlines()}
+    return prompt.upper() if len(asked) >= nodes or lines(path).count(prompt) >= most else ""
+
+
 def reply_after(path: str, file: str, prompt: str) -> str:
     """A model that answers when a file is there."""
     note(path, f"call {prompt}")
@@ -63,3 +72,13 @@ def lines(path: Any, node: str = "", kind: str = "call") -> list[str]:
 def replies(path: Any, seconds: float = 0.0) -> Any:
     """A model for `backend_kwargs["replies"]`."""
     return partial(reply, str(path), seconds)
+
+
+def together(path: Any, node: str = "") -> int:
+    """The most calls that were in flight at the same time."""
+    now = most = 0
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(node):
+            now += 1 if line.split(" ", 2)[1] == "call" else -1
+            most = max(most, now)
+    return most

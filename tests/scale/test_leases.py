@@ -231,6 +231,29 @@ def test_a_reply_of_unknown_cost_stops_its_node_and_then_all() -> None:
     assert world.nodes["b"].unknown is None
 
 
+def test_a_node_has_no_more_calls_in_flight_than_its_share() -> None:
+    told: list[LeaseNeed] = []
+    changes: list[int] = []
+    node = LeasedLedger(
+        Allowance(100, 10**6, 1.0, 60), deadline=time.time() + 60, ask=told.append, changed=lambda: changes.append(1), most=2
+    )
+    node.given((400, None, None), Amount(50, 100_000, 1.0), Spent())
+    first, second = node.reserve(400), node.reserve(400)
+    assert first is not None
+    assert second is not None
+    assert node.reserve(400) is None
+    assert told == []  # it waits for its own calls, not for a lease
+    del changes[:]
+    node.resize(1)
+    assert changes
+    assert (node.account.most, node.account.held.calls) == (1, 2)
+    first.settle(used())
+    assert node.reserve(400) is None
+    node.resize(2)
+    assert node.reserve(400) is not None
+    assert node.reserve(400) is None
+
+
 def test_the_deadline_is_the_same_moment_on_every_machine() -> None:
     node = LeasedLedger(Allowance(1, 1, 1.0, 60), deadline=time.time() + 7, ask=print, changed=lambda: None)
     assert 6.5 < node.seconds_left <= 7

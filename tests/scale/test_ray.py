@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
 from ipaddress import ip_address
@@ -38,9 +39,10 @@ from rlm_secure.rlm.assembly import new_tree
 from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import Spent
 from rlm_secure.scale import ray as engine
+from rlm_secure.scale.connection import on_loopback
 from tests.emulators.base import until
 from tests.loops import Heard, cell, limited, scripted
-from tests.scale.calls import lines, replies, reply_after, reply_or_hang, reply_or_never
+from tests.scale.calls import lines, replies, reply_after, reply_on, reply_or_hang, reply_or_never, together
 
 ASKS = cell("final_answer(llm_query(context))")
 KEY = "sk-of-the-account-47110815"
@@ -52,7 +54,7 @@ def cluster() -> Iterator[Cluster]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 3, "health_check_initial_delay_ms": 0}
     head = {"num_cpus": 1, "_system_config": quick, "include_dashboard": False}
-    with engine.on_loopback():
+    with on_loopback():
         made = started(head)
         yield made
         ray.shutdown()
@@ -73,6 +75,11 @@ def started(head: dict[str, Any], attempts: int = 3) -> Cluster:
             raise
         return started(head, attempts - 1)
     return made
+
+
+def nodes_of(path: Path) -> list[str]:
+    """The node of each note."""
+    return [line.split(" ", 1)[0] for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def spent(rlm: RLM, prompts: list[Any], **kwargs: Any) -> tuple[list[Item], Spent]:
@@ -118,6 +125,23 @@ def test_a_node_that_is_killed_loses_no_answer_and_no_call_is_counted_twice(clus
     asked = Counter(lines(path))
     assert asked == Counter(prompts) + Counter(hung)  # what was answered before the end did not run again
     assert used.calls == 64 + len(hung) + sum(asked.values())  # each a turn and a call of its cell
+
+
+def test_nodes_that_come_late_get_work_and_the_limits_hold(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "calls"
+    turns = [cell("while not (said := llm_query(context)): pass\nfinal_answer(said)")]
+    rlm = scripted(turns, partial(reply_on, str(path), 3, 40), policy=limited(calls=5000, concurrency=3))
+    prompts = [f"prompt {number}" for number in range(40)]
+    with ThreadPoolExecutor(1) as beside:  # a node is added in the main thread
+        batch = beside.submit(rlm.batch, prompts, engine="ray", concurrency=4)
+        until(lambda: len(set(nodes_of(path))) == 2)
+        late = cluster.add_node(num_cpus=1)
+        items = batch.result(90)
+    cluster.remove_node(late)
+    assert [item.response for item in items] == [prompt.upper() for prompt in prompts]
+    assert lines(path, late.node_id)
+    assert together(path, late.node_id) == 1
+    assert together(path) == 3
 
 
 def test_all_nodes_together_never_exceed_the_allowance(cluster: Cluster, tmp_path: Path) -> None:
