@@ -72,12 +72,14 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a run tree has used so far."""
+    """What a run tree has used so far. `refused` are calls of cells that were not made, `kept` bytes of records."""
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
+    refused: int = 0
+    kept: int = 0
 
     @property
     def tokens(self) -> int:
@@ -90,10 +92,13 @@ class Spent:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cost_usd + other.cost_usd,
+            self.refused + other.refused,
+            self.kept + other.kept,
         )
 
     def __sub__(self, other: Spent) -> Spent:
-        return self + Spent(-other.calls, -other.input_tokens, -other.output_tokens, -other.cost_usd)
+        cost = -other.cost_usd
+        return self + Spent(-other.calls, -other.input_tokens, -other.output_tokens, cost, -other.refused, -other.kept)
 
 
 class Reservation:
@@ -198,8 +203,8 @@ class Ledger:
 
     def _opened(self, tokens: int, cost: float) -> Reservation:
         """Count a call, and hold its estimate."""
-        reservation, spent = Reservation(self, tokens, cost), self._spent
-        self._spent = Spent(spent.calls + 1, spent.input_tokens, spent.output_tokens, spent.cost_usd)
+        reservation = Reservation(self, tokens, cost)
+        self._spent += Spent(calls=1)
         self._in_flight += 1
         self._held_tokens += reservation.tokens
         self._held_cost += reservation.cost_usd
@@ -222,14 +227,22 @@ class Ledger:
             self._longest_reply = max(self._longest_reply, output_tokens)
             self._held_tokens -= reservation.tokens
             self._held_cost = self._held_cost - reservation.cost_usd if self._in_flight else 0.0
-            spent = self._spent
-            self._spent = Spent(
-                spent.calls,
-                spent.input_tokens + input_tokens,
-                spent.output_tokens + output_tokens,
-                spent.cost_usd + cost_usd,
-            )
+            self._spent += Spent(0, input_tokens, output_tokens, cost_usd)
             self._refund(reservation, input_tokens + output_tokens, cost_usd)
+
+    def refused_call(self) -> int:
+        """Count a refused call of a cell. Returns the number so far."""
+        with self._lock:
+            self._spent += Spent(refused=1)
+            return self._total().refused
+
+    def keep(self, size: int, limit: int) -> bool:
+        """Count `size` bytes of a record if all of them are within `limit`. Returns whether they are."""
+        with self._lock:
+            if self._total().kept + size > limit:
+                return False
+            self._spent += Spent(kept=size)
+            return True
 
     def add(self, spent: Spent) -> None:
         """Charge what was spent elsewhere on behalf of this ledger."""
@@ -335,6 +348,23 @@ class Records:
                 return False
             self._kept += size
             return True
+
+
+class TreeRecords(Records):
+    """The records of a run tree, counted in its ledger: with those that it makes on other machines."""
+
+    def __init__(self, limit: int, ledger: Ledger) -> None:
+        super().__init__(limit)
+        self._ledger = ledger
+
+    @property
+    def kept(self) -> int:
+        """As Records.kept."""
+        return self._ledger.spent.kept
+
+    def take(self, size: int) -> bool:
+        """As Records.take()."""
+        return self._ledger.keep(size, self.limit)
 
 
 class Meter:

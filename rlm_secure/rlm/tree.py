@@ -34,7 +34,7 @@ from rlm_secure.events import Event, EventsDropped, Listener, Noticed, RunComple
 from rlm_secure.logger.records import record
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import Policy
-from rlm_secure.rlm.budget import Ledger, Records, Reservation
+from rlm_secure.rlm.budget import Ledger, Reservation, TreeRecords
 from rlm_secure.rlm.loops import RunLoop, take
 from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.types import Notice
@@ -92,10 +92,9 @@ class Tree:
         self.windows = windows or Windows()
         self.whose = whose
         self.streams = streams
-        self.records = Records(policy.limits.kept_bytes)
+        self.records = TreeRecords(policy.limits.kept_bytes, ledger)
         self.batch_bytes = ByteBudget(policy.limits.kept_bytes)
         self.slots = ChildSlots(children, self.overdue)
-        self._refused = 0
         self._notices: list[Notice] = []
         self.sandboxes = SharedSandboxes(self.check)
         self._listeners = tuple(listeners)
@@ -287,9 +286,7 @@ class Tree:
 
     def refused(self) -> int:
         """Count a refused call of a cell. Returns the number so far."""
-        with self._lock:
-            self._refused += 1
-            return self._refused
+        return self.ledger.refused_call()
 
     def expect_price(self, depth: int, client: Client) -> None:
         """Check, before a client is used, that its calls have a known price. Raises as price_unknown()."""

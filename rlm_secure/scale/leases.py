@@ -200,11 +200,17 @@ class LeasedLedger(Ledger):
         super().settle(reservation, input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost_usd)
         self._changed()
 
+    def refused_call(self) -> int:
+        """As Ledger.refused_call(), of all nodes: a node hears of the others' within a moment."""
+        count = super().refused_call()
+        self._changed()
+        return count
+
     def given(self, kind: Kind, amount: Amount, others: Spent) -> None:
         """A lease arrived for a call of that kind."""
         with self._lock:
             self._asked.discard(kind)
-            self._others = others
+            self._hear(others)
             self._left += amount
             self._got += amount
         self._changed()
@@ -213,13 +219,13 @@ class LeasedLedger(Ledger):
         """There is nothing left for a call of that kind: it raises `error`."""
         with self._lock:
             self._asked.discard(kind)
-            self._others = others
+            self._hear(others)
             self._refused[kind] = error
 
     def told(self, others: Spent) -> None:
         """What all others have spent."""
         with self._lock:
-            self._others = others
+            self._hear(others)
 
     def resize(self, most: int) -> None:
         """From now on `most` calls may be in flight; those beyond that end, and none begins before."""
@@ -247,6 +253,10 @@ class LeasedLedger(Ledger):
 
     def _total(self) -> Spent:
         return self._spent + self._others
+
+    def _hear(self, others: Spent) -> None:
+        """Messages come in any order, and what was spent only grows."""
+        self._others = max(self._others, others, key=lambda each: (each.calls, each.tokens, each.refused, each.kept))
 
     def _refund(self, reservation: Reservation, tokens: int, cost: float) -> None:
         spare = self._left + Amount(0, reservation.tokens - tokens, reservation.cost_usd - cost)

@@ -64,6 +64,8 @@ _LOOK_FOR_NODES: Final = 1.0
 _END: Final = 5.0
 #: How often a prompt, and an actor on a node that lives, is started.
 _ATTEMPTS: Final = 3
+#: Nodes are told of what others keep when that has grown by the limit, divided by this.
+_KEPT: Final = 16
 #: Bytes from which a context that several prompts share is put into the object store.
 _SHARED: Final = 64 * 1024
 
@@ -144,7 +146,8 @@ class _Driver:
         self._seen: set[str] = set()
         self._new: list[dict[str, Any]] = []
         self._looked = 0.0
-        self._over: Spent | None = None
+        #: What was spent when all were told of it for the last time.
+        self._said = Spent()
         self._failed: AuditLogError | None = None
         #: What was asked of those that run, with what it names on this machine read.
         self._prompts: dict[int, Any] = {}
@@ -324,6 +327,7 @@ class _Driver:
         _log.info("the node %s was examined: %d walls, and those that are required hold", worker.where, walls)
         worker.ready = True
         self._leases.join(worker.name)
+        self._tell(worker, ("spent", (self._leases.others(worker.name),)))
 
     def _take(self, worker: _Worker, messages: list[tuple[int, Message]], heard: int, account: Account) -> None:
         worker.told = {number: message for number, message in worker.told.items() if number > heard}
@@ -465,8 +469,10 @@ class _Driver:
                 workers[name].recalled = True
                 self._tell(workers[name], ("recall", ()))
         spent, allowance = self._tree.ledger.spent, self._tree.ledger.allowance
-        if spent != self._over and (spent.cost_usd > allowance.cost_usd or spent.tokens > allowance.tokens):
-            self._over = spent
+        over = spent.cost_usd > allowance.cost_usd or spent.tokens > allowance.tokens
+        news = spent - self._said
+        if (over and spent != self._said) or news.refused or news.kept > self._tree.records.limit // _KEPT:
+            self._said = spent
             for name, worker in workers.items():  # runs end after their turn, as they do in threads
                 self._tell(worker, ("spent", (self._leases.others(name),)))
 

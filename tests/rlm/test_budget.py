@@ -20,7 +20,7 @@ from rlm_secure.errors import (
 )
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.resources import policy_names
-from rlm_secure.rlm.budget import Allowance, Ledger, Meter, Records, exhausted, limit_name
+from rlm_secure.rlm.budget import Allowance, Ledger, Meter, Records, Spent, TreeRecords, exhausted, limit_name
 from rlm_secure.types import ModelUsageSummary
 from tests.effort import examples
 
@@ -246,6 +246,18 @@ def test_records_take_room_and_never_give_it_back() -> None:
     assert records.take(6) is True and records.take(5) is False and records.take(4) and not records.take(1)
     assert records.kept == 10
     assert records.take(0)
+
+
+def test_refused_calls_and_records_are_of_the_whole_tree_wherever_it_runs() -> None:
+    ledger = Ledger(PLENTY)
+    records = TreeRecords(10, ledger)
+    assert [ledger.refused_call(), ledger.refused_call()] == [1, 2]
+    assert records.take(6) and not records.take(5)
+    ledger.add(Spent(1, 2, 3, 0.5, 7, 3))  # of another machine
+    assert (records.kept, ledger.refused_call()) == (9, 10)
+    assert not records.take(2) and records.take(1)
+    assert ledger.spent == Spent(1, 2, 3, 0.5, 10, 10)
+    assert ledger.spent - Spent(1, 1, 1, 0.25, 4, 6) == Spent(0, 1, 2, 0.25, 6, 4)
 
 
 def test_the_last_error_of_a_completion_is_kept() -> None:

@@ -231,6 +231,34 @@ def test_a_reply_of_unknown_cost_stops_its_node_and_then_all() -> None:
     assert world.nodes["b"].unknown is None
 
 
+def test_refused_calls_and_records_count_for_all_nodes() -> None:
+    world = World(2)
+    first, second = world.nodes["a"], world.nodes["b"]
+    assert [first.refused_call() for _ in range(3)] == [1, 2, 3]
+    assert first.keep(60, 100)
+    world.report()
+    assert (world.ledger.spent.refused, world.ledger.spent.kept) == (3, 60)
+    before = Spent(refused=1)
+    for others in (world.leases.others("b"), before):  # an old message does not undo a newer one
+        second.told(others)
+    assert second.refused_call() == 4
+    assert not second.keep(50, 100)
+    assert second.keep(40, 100)
+    world.report()
+    world.leases.leave("a")
+    assert (world.ledger.spent.refused, world.ledger.spent.kept) == (4, 100)
+    assert world.leases.others("b") == Spent(refused=3, kept=60)
+
+
+def test_a_refused_call_is_reported() -> None:
+    changes: list[int] = []
+    node = LeasedLedger(
+        Allowance(1, 1, 1.0, 60), deadline=time.time() + 60, ask=print, changed=lambda: changes.append(1)
+    )
+    node.refused_call()
+    assert (node.account.spent.refused, changes) == (1, [1])
+
+
 def test_a_node_has_no_more_calls_in_flight_than_its_share() -> None:
     told: list[LeaseNeed] = []
     changes: list[int] = []

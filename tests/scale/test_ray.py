@@ -32,6 +32,7 @@ from rlm_secure import (
     Policy,
     RLMLogger,
     TimeoutExceededError,
+    Violation,
     Wall,
 )
 from rlm_secure.logger import read_trajectory, verify
@@ -151,6 +152,26 @@ def test_all_nodes_together_never_exceed_the_allowance(cluster: Cluster, tmp_pat
     assert used.calls == 21
     assert len(lines(tmp_path / "calls")) == len(answered) in (9, 10)  # two calls each; others had only their first
     assert any(isinstance(item.error, CallLimitExceededError) and item.error.calls == 21 for item in items)
+
+
+def test_refused_calls_are_counted_on_all_nodes_together(cluster: Cluster, tmp_path: Path) -> None:
+    code = """
+if context == "then":
+    llm_query("after the first")
+while True:
+    llm_query("q", model="of nobody")
+    if context == "then":
+        llm_query("slowly")
+"""
+    heard = Heard()
+    calls, first = str(tmp_path / "calls"), tmp_path / "first"
+    rlm = scripted(
+        [cell(code), "FINAL(x)"], partial(reply_after, calls, str(first)), delay=0.1, policy=limited(refusals=40), on_event=heard
+    )
+    items = rlm.batch(["first", "then"], engine="ray", concurrency=2, on_item=lambda item: first.touch())
+    assert [item.response for item in items] == ["x", "x"]
+    assert len(set(nodes_of(Path(calls)))) == 1
+    assert 41 < len(heard.of(Violation)) < 80  # each node alone would have let 41 pass
 
 
 def test_results_are_those_of_threads_and_records_are_the_caller_s(cluster: Cluster, tmp_path: Path) -> None:
