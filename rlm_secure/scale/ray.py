@@ -145,7 +145,7 @@ class _Driver:
         #: The nodes that had an actor and live, those that have had none yet, and when both were looked at.
         self._seen: set[str] = set()
         self._new: list[dict[str, Any]] = []
-        self._looked = 0.0
+        self._asked_nodes = 0.0
         #: What was spent when all were told of it for the last time.
         self._said = Spent()
         self._failed: AuditLogError | None = None
@@ -186,7 +186,7 @@ class _Driver:
 
     def _look(self) -> None:
         """Which nodes could have an actor and had none."""
-        self._looked = time.monotonic()
+        self._asked_nodes = time.monotonic()
         nodes = [each for each in self._ray.nodes() if each["Alive"] and each["Resources"].get("CPU", 0) >= 1]
         self._seen &= {each["NodeID"] for each in nodes}
         self._new = [each for each in nodes if each["NodeID"] not in self._seen]
@@ -200,7 +200,7 @@ class _Driver:
 
     def _grow(self) -> None:
         """Give work to nodes that came after the batch began."""
-        if self._todo and time.monotonic() - self._looked > _LOOK_FOR_NODES:
+        if self._todo and time.monotonic() - self._asked_nodes > _LOOK_FOR_NODES:
             with suppress(self._errors.RayError):  # the batch goes on with the nodes that it has
                 self._look()
         self._share_out()
