@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from rlm_secure import RLM
-from rlm_secure.environments.cloud import kubernetes
+from rlm_secure.environments.cloud import cluster, kubernetes
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud.provider import LABEL
 from rlm_secure.environments.owner import owner
@@ -319,9 +319,18 @@ def test_the_token_is_in_nothing_that_is_said(cloud: Cloud, caplog: pytest.LogCa
     assert cloud.emulator.key not in said + caplog.text
 
 
+def test_a_pod_is_made_once_where_the_api_cannot_be_reached_for_a_moment(cloud: Cloud) -> None:
+    """It is asked for until it runs; otherwise each connection that breaks would cost a pod."""
+    reset = cloud.emulator.fail("GET .*/pods/[^/]+$", reset=True, times=4)
+    with cloud.session() as session:
+        assert session.execute("print(1)", no_calls).stdout == "1\n"
+    assert reset.seen == 4
+    assert len(cloud.emulator.recorded("POST .*/pods$")) == 1
+
+
 def test_credentials_that_change_are_read_again(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubernetes.KubernetesProvider, "renew_every", 0.1)
-    monkeypatch.setattr(kubernetes, "_CREDENTIALS_SECONDS", 0.0)
+    monkeypatch.setattr(cluster, "_CREDENTIALS_SECONDS", 0.0)
     with cloud.session() as session:
         path = cloud.emulator.write_kubeconfig("the-next-token")
         with open(path) as new, open(cloud.emulator.kubeconfig, "w") as file:
