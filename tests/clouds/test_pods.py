@@ -163,9 +163,34 @@ def image(pod: dict[str, Any]) -> None:
     pod["spec"]["containers"][0]["image"] = "mirror.example/python:latest"
 
 
+def added(place: str, **values: Any) -> Callable[[dict[str, Any]], None]:
+    """A webhook that adds to a pod's own fields, to its container's, or to a security context."""
+
+    def change(pod: dict[str, Any]) -> None:
+        container = pod["spec"]["containers"][0]
+        places = {"pod": pod["spec"], "container": container, "resources": container["resources"]["limits"]}
+        places |= {"of the pod": pod["spec"]["securityContext"], "of the container": container["securityContext"]}
+        places[place].update(values)
+
+    return change
+
+
+PROGRAM = {"exec": {"command": ["/bin/sh", "-c", "true"]}}
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [
+        (added("container", lifecycle={"postStart": PROGRAM}), r"containers\[0\].lifecycle"),
+        (added("container", livenessProbe=PROGRAM), r"containers\[0\].livenessProbe"),
+        (added("container", args=["-x"]), r"containers\[0\].args"),
+        (added("container", volumeDevices=[{"name": "disk", "devicePath": "/dev/sda"}]), r"containers\[0\].volumeDevices"),
+        (added("resources", **{"example.com/kvm": "1"}), r"containers\[0\].resources"),
+        (added("pod", resourceClaims=[{"name": "gpu"}]), "resourceClaims"),
+        (added("of the pod", sysctls=[{"name": "kernel.shm_rmid_forced", "value": "0"}]), "securityContext.sysctls"),
+        (added("of the pod", appArmorProfile={"type": "Unconfined"}), "securityContext.appArmorProfile"),
+        (added("of the container", procMount="Unmasked"), r"containers\[0\].securityContext.procMount"),
+        (added("of the container", seLinuxOptions={"type": "spc_t"}), r"containers\[0\].securityContext.seLinuxOptions"),
         (sidecar, "containers"),
         (token, "volumes"),
         (variable, r"containers\[0\].env"),
@@ -189,6 +214,19 @@ def test_what_an_admission_webhook_changes_is_seen_before_anything_runs(
     cloud.emulator.changed = changed
     refused(cloud, rf"the pod is not what was asked for \({field}\): look at the cluster's admission webhooks")
     assert len(cloud.emulator.made) == 1
+
+
+def test_what_clusters_add_for_themselves_changes_nothing(cloud: Cloud) -> None:
+    def changed(pod: dict[str, Any]) -> dict[str, Any]:
+        added("pod", nodeName="n", schedulerName="s", serviceAccountName="default", priority=0, tolerations=[{"key": "k"}])(pod)
+        added("container", terminationMessagePath="/dev/termination-log", terminationMessagePolicy="File")(pod)
+        added("of the pod", seLinuxOptions={"level": "s0:c26,c5"}, fsGroup=1000)(pod)
+        added("of the container", procMount="Default", appArmorProfile={"type": "RuntimeDefault"})(pod)
+        return pod
+
+    cloud.emulator.changed = changed
+    with cloud.session() as session:
+        assert session.alive
 
 
 def test_a_pod_whose_network_is_open_is_found_out_from_inside(cloud: Cloud) -> None:

@@ -348,7 +348,7 @@ class KubernetesProvider(Provider):
 
     def _check(self, asked: Mapping[str, Any], pod: Mapping[str, Any]) -> None:
         """Raise PermissionError where the cluster admitted another pod than was asked for, as its webhooks may do."""
-        if wrong := sorted(_differing(asked["spec"], pod["spec"])):
+        if wrong := sorted({*_differing(asked["spec"], pod["spec"]), *_added(pod["spec"], own=not self._warm_pool)}):
             raise PermissionError(
                 f"the pod is not what was asked for ({', '.join(wrong)}): look at the cluster's admission webhooks, "
                 "or at the pool's template"
@@ -398,8 +398,33 @@ _OF_THE_TEMPLATE: Final = frozenset({"activeDeadlineSeconds", "restartPolicy", "
 _CONFINED: Final = frozenset({"name", "env", "envFrom", "ports", "securityContext", "stdin", "tty", "volumeMounts"})
 #: What a cluster may change: quantities are measured from inside, and a digest is the same wherever it is pulled.
 _FREE: Final = frozenset({"imagePullPolicy", "resources", "sizeLimit"})
+#: What has a program of its own started in the container, and the resources that are no devices.
+_PROGRAMS: Final = ("args", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+_SIZES: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 #: What is allowed where a pod does not say that it is not.
 _NOT_BY_DEFAULT: Final = frozenset({"allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks"})
+
+
+def _added(spec: Mapping[str, Any], *, own: bool) -> Iterator[str]:
+    """What no pod is asked to have: programs beside its first one where it is our `own` and not a template's, devices,
+    and a weaker confinement, by dotted names."""
+    at, container, pod = "containers[0]", spec["containers"][0], spec.get("securityContext") or {}
+    yield from (f"{at}.{name}" for name in _PROGRAMS if own and container.get(name))
+    resources, confined = container.get("resources") or {}, container.get("securityContext") or {}
+    sizes = {*(resources.get("limits") or ()), *(resources.get("requests") or ())}
+    found = {
+        f"{at}.volumeDevices": container.get("volumeDevices"),
+        f"{at}.resources": resources.get("claims") or sizes - _SIZES,
+        f"{at}.securityContext.procMount": confined.get("procMount") not in (None, "", "Default"),
+        "resourceClaims": spec.get("resourceClaims"),
+        "securityContext.sysctls": pod.get("sysctls"),
+    }
+    for where, context in (("", pod), (f"{at}.", confined)):
+        apparmor, selinux = context.get("appArmorProfile") or {}, context.get("seLinuxOptions") or {}
+        found[f"{where}securityContext.appArmorProfile"] = apparmor.get("type") == "Unconfined"
+        # Clusters give each namespace a level of its own, which takes nothing away.
+        found[f"{where}securityContext.seLinuxOptions"] = {*selinux} - {"level"}
+    yield from (name for name, each in found.items() if each)
 
 
 def _differing(asked: Any, got: Any, at: str = "") -> Iterator[str]:
