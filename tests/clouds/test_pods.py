@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 import threading
 import time
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from rlm_secure import RLM
+from rlm_secure.broker.client import STORED_CHUNK
 from rlm_secure.environments.cloud import cluster, kubernetes
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud.provider import LABEL
@@ -22,11 +24,12 @@ from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import load_policy
+from rlm_secure.policy.model import MIB
 from rlm_secure.resources import sandboxes_dir
 from rlm_secure.sandbox import Sandbox
 from tests.clouds.conftest import Cloud, limits, provided
 from tests.emulators.base import until
-from tests.emulators.kubernetes import IMAGE, unrestricted
+from tests.emulators.kubernetes import IMAGE, docker, unrestricted
 
 pytestmark = pytest.mark.docker
 TLS = Path(__file__).parents[1] / "broker" / "tls"
@@ -270,6 +273,21 @@ def test_a_full_quota_is_waited_for(cloud: Cloud) -> None:
     threading.Timer(0.5, first.close).start()
     with cloud.session() as session:
         assert session.alive
+
+
+def test_two_files_of_a_context_fit_and_one_that_does_not_leaves_nothing(cloud: Cloud) -> None:
+    with cloud.session() as session:
+        lease, (box,) = session._lease, cloud.emulator.live
+
+        def put(name: str, size: int) -> None:
+            lease._loop.call(lease._provider.put(f"files/{name}", bytes(size)), 60)
+
+        put("first", STORED_CHUNK)
+        put("second", STORED_CHUNK)
+        with pytest.raises((kubernetes.KubernetesError, ConnectionError)):
+            put("full", 40 * MIB)
+        listed = ["exec", box.container, "ls", "-A", "/rlm-secure/files"]
+        assert until(lambda: docker(*listed).split() == ["first", "second"], 20.0), docker(*listed)
 
 
 # -- its streams -----------------------------------------------------------------------------------------

@@ -47,7 +47,8 @@ from rlm_secure.policy.model import GIB, MIB, Policy
 #: The user of every process of a pod, and the only directory that it can write to: a file system in memory.
 USER: Final = 65532
 WORK: Final = "/rlm-secure"
-_WORK_SIZE: Final = "16Mi"
+#: Room for two files of a context (STORED_CHUNK), which are on their way at a time, and the supervisor.
+_WORK_SIZE: Final = "32Mi"
 #: For the container's log alone: its root is read-only, and its work directory is memory.
 _DISK: Final = "64Mi"
 _CONTAINER: Final = "sandbox"
@@ -288,7 +289,8 @@ class KubernetesProvider(Provider):
         """See Provider.put."""
         path = f"{WORK}/{name}"
         folder, file = shlex.quote(path.rpartition("/")[0]), shlex.quote(path)
-        command = f"umask 077; mkdir -p {folder} && head -c {len(data)} >{file}"
+        # What does not fit there would leave no room for the next one.
+        command = f"umask 077; mkdir -p {folder} && {{ head -c {len(data)} >{file} || {{ rm -f {file}; exit 1; }}; }}"
         await self._cluster.feed(self._pod, _CONTAINER, command, data)  # the lease has the deadline
         return path
 
