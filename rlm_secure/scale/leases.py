@@ -25,6 +25,8 @@ from rlm_secure.rlm.budget import Allowance, Ledger, Reservation, Spent
 #: One kind of call: the bytes of its prompt, its price and its most tokens of output, as Ledger.reserve() has them.
 Kind: TypeAlias = tuple[int, Price | None, int | None]
 
+#: What the sum of some costs may be off where others were taken away from it again, in dollars.
+_ROUNDED: Final = 1e-6
 #: A lease is the rest, divided by this and by the number of nodes.
 _SHARES: Final = 2
 
@@ -93,7 +95,8 @@ class Leases:
         spent, got = account.spent - before.spent, account.got - before.got
         grown = (spent.calls, spent.input_tokens, spent.output_tokens, spent.cost_usd, got.calls, got.tokens)
         over = (given.calls - account.got.calls, account.got.calls - account.left.calls - account.spent.calls)
-        amounts = [each for part in (account.left, account.held) for each in (part.calls, part.tokens, part.cost_usd)]
+        left, held = account.left, account.held
+        amounts = (left.calls, left.tokens, left.cost_usd, held.calls, held.tokens, held.cost_usd + _ROUNDED)
         if not all(0 <= each < math.inf for each in (*grown, *over, *amounts)):
             raise ValueError("an account goes down, or above what was given")
         self._ledger.add(spent)

@@ -329,3 +329,16 @@ def test_an_account_that_cannot_be_changes_nothing(account: Account) -> None:
     assert world.ledger.spent == Spent(1, 10)
     with pytest.raises(ValueError, match="no such amount"):
         world.leases.check(LeaseNeed((1, None, None), 1, math.nan, True))
+
+
+def test_the_last_digit_of_what_is_held_breaks_no_account() -> None:
+    world = World(1, calls=10)
+    world.leases._given["a"] = Amount(3, 300_000, 1.0)
+    world.nodes["a"].given((1, None, None), Amount(3, 300_000, 1.0), Spent())
+    held = [world.nodes["a"]._opened(10, cost) for cost in (0.7, 0.1, 0.0)]
+    for reservation in held[:2]:
+        reservation.settle(used())
+    world.nodes["a"].give_back()
+    assert world.nodes["a"].account.held.cost_usd < 0
+    world.report()
+    assert world.ledger.spent.calls == 3
