@@ -141,7 +141,7 @@ def test_a_machine_that_is_busy_for_a_moment_is_measured_again() -> None:
 
     def sometimes(data: bytes) -> None:
         calls.append(len(data))
-        until = time.process_time() + len(data) * 1e-7 + (0.05 if len(calls) % 3 == 1 else 0.0)
+        until = time.process_time() + len(data) * 1e-7 + (0.05 if len(calls) % 4 == 1 else 0.0)
         while time.process_time() < until:
             pass
 

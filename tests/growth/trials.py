@@ -589,7 +589,7 @@ READERS: dict[str, Reader] = {
     ),
     "environments/local/zygote.py": Reader("decode socket.recv_fds", _HOST_JSON),
     "environments/cloud/prime.py": Reader("partition in a loop", reason="names of sandboxes that the provider's API lists"),
-    "environments/cloud/kubernetes.py": Reader("loads urlsplit", _HOST_JSON, "the addresses of the user's kubeconfig"),
+    "environments/cloud/cluster.py": Reader("loads urlsplit", _HOST_JSON, "the addresses of the user's kubeconfig"),
     "environments/remote/worker.py": Reader("decode event", ("frames in the host",)),
     "files.py": Reader("os.read", reason="pieces of a file, counted; who asks for them decodes"),
     "guest/language/facades/times.py": Reader("os.read", reason="64 KiB at most of each of the machine's time zones"),
