@@ -327,12 +327,14 @@ class _Driver:
         _log.info("the node %s was examined: %d walls, and those that are required hold", worker.where, walls)
         worker.ready = True
         self._leases.join(worker.name)
-        self._tell(worker, ("spent", (self._leases.others(worker.name),)))
+        others = self._leases.others(worker.name)
+        if others.refused or others.kept:  # what is left it hears with its first lease
+            self._tell(worker, ("spent", (others,)))
 
     def _take(self, worker: _Worker, messages: list[tuple[int, Message]], heard: int, account: Account) -> None:
         worker.told = {number: message for number, message in worker.told.items() if number > heard}
-        worker.account = account
         self._leases.report(worker.name, account)
+        worker.account = account
         if not account.left:
             worker.recalled = False
         for number, (kind, content) in messages:
