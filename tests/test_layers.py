@@ -78,7 +78,7 @@ BANNED = frozenset(
     {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "multiprocessing"}
 )
 #: The one line that names one of them: a mark on bytes that Ray need not copy, and nothing that reads.
-MARK = ("scale/ray.py", "from pickle import PickleBuffer")
+MARK = ("scale/contexts.py", "from pickle import PickleBuffer")
 
 #: Modules that reach past Python, and the only files that may import them, each with its reason.
 NAMED_FILES: dict[str, dict[str, str]] = {

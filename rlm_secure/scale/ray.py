@@ -5,10 +5,7 @@ whose walls are not those that the policy requires gets no prompt. The allowance
 Answers are delivered as they come, each once: what a node that died had not delivered runs again elsewhere. A node that
 joins later, or comes back, gets its part of what runs at the same time: see rlm_secure.scale.shares.
 
-A large context that several prompts share is put into the object store once. Where cells are behind the local walls it
-is there as the bytes of a context, and a node writes one sealed memfd from the store's pages for all of its prompts: no
-process of the node decodes it. The pages themselves are no context of a cell, for they are not sealed, and the store's
-descriptor is that of everything in it. The RunCompleted of such a prompt names the size of the context, without it.
+A large context that several prompts share is in the object store: see rlm_secure.scale.contexts.
 
 A program that is connected to a cluster (`ray.init(address=...)`) uses that; otherwise a local Ray is started, on the
 loopback address and without a dashboard, and stays until the program ends or calls `ray.shutdown()`. Ray trusts whoever
@@ -26,11 +23,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from pickle import PickleBuffer
 from typing import Any, Final
 
 from rlm_secure import documents, files, threads
-from rlm_secure.environments.context import Flat, flatten
 from rlm_secure.errors import (
     AuditLogError,
     CancellationError,
@@ -41,15 +36,14 @@ from rlm_secure.errors import (
     TimeoutExceededError,
 )
 from rlm_secure.events import tell
-from rlm_secure.policy import Gate
 from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import LIMITS, Spent
 from rlm_secure.rlm.rlm import RLM
 from rlm_secure.scale.connection import connected
+from rlm_secure.scale.contexts import Contexts, fetched
 from rlm_secure.scale.leases import Account, LeaseNeed, Leases
 from rlm_secure.scale.node import AUDITED, Examined, Message, Node, NodeOrder
 from rlm_secure.scale.shares import Share, part, shared_out
-from rlm_secure.types import QueryMetadata, held_bytes
 
 #: Callbacks of an RLM that are called here for what happens on a node.
 _HEARD: Final = ("on_event", "on_subcall_start", "on_subcall_complete", "on_iteration_start", "on_iteration_complete")
@@ -72,8 +66,6 @@ _END: Final = 5.0
 _ATTEMPTS: Final = 3
 #: Nodes are told of what others keep when that has grown by the limit, divided by this.
 _KEPT: Final = 16
-#: Bytes from which a context that several prompts share is put into the object store.
-_SHARED: Final = 64 * 1024
 
 _log = logging.getLogger("rlm_secure")
 
@@ -161,9 +153,7 @@ class _Driver:
         self._failed: AuditLogError | None = None
         #: What was asked of those that run, with what it names on this machine read.
         self._prompts: dict[int, Any] = {}
-        same = Counter(id(batch.prompts[index]) for index in batch.todo)
-        self._shared = {each for each, count in same.items() if count > 1}
-        self._stored: dict[int, tuple[int, list[Any]] | None] = {}
+        self._contexts = Contexts(ray, rlm, batch)
         self._sent = rlm.changed(**dict.fromkeys(_HEARD), audit=None, verbose=False)
         self._sent.__reduce__()  # raises TypeError, before Ray would print what it cannot pickle
 
@@ -466,7 +456,7 @@ class _Driver:
                 index = self._todo.popleft()
                 try:
                     prompt = documents.resolved(self._batch.prompts[index], self._rlm.policy.limits.context_bytes)
-                    stored = self._store(index, prompt)
+                    stored = self._contexts.stored(index, prompt)
                 except Exception as error:  # noqa: BLE001  handed to the caller in its item
                     self._finish(Item(index, error=error))
                     continue
@@ -476,23 +466,6 @@ class _Driver:
                 begun.append(("run", (index, *what, self._batch.questions[index])))
             if begun:
                 self._tell(worker, *begun)
-
-    def _store(self, index: int, prompt: Any) -> tuple[int, list[Any]] | None:
-        """The number and the place in the object store of a large context that several prompts share.
-
-        Raises what a run raises for a context that it cannot have.
-        """
-        key = id(self._batch.prompts[index])
-        if key in self._shared and key not in self._stored:
-            self._stored[key] = (key, self._put(prompt)) if held_bytes(prompt, _SHARED) > _SHARED else None
-        return self._stored.get(key)
-
-    def _put(self, prompt: Any) -> list[Any]:
-        """Put a context into the object store; for cells that get it as a sealed memfd, its bytes. See _fetched()."""
-        if self._rlm.environment_type != "local" or self._rlm.depth >= self._rlm.max_depth:
-            return [self._ray.put(prompt), False]
-        facts, flat = QueryMetadata(prompt), flatten(prompt, Gate(self._rlm.policy))
-        return [self._ray.put((flat.kind, PickleBuffer(flat.view), flat.width, flat.length, facts)), True]
 
     def _lend(self) -> None:
         """Answer the calls that wait for a lease, in the order in which they asked; take back what none may keep."""
@@ -581,17 +554,7 @@ class _Actor(Node):
     """A node's part of a batch, as an actor."""
 
     def __init__(self) -> None:
-        super().__init__(_fetched)
-
-
-def _fetched(place: list[Any]) -> Any:
-    """What _Driver._put() put: a context, or its bytes, which are not copied from the store's pages."""
-    stored, is_flat = place
-    found = import_module("ray").get(stored)
-    if not is_flat:
-        return found
-    kind, data, *others = found
-    return Flat(kind, memoryview(data), *others)
+        super().__init__(fetched)
 
 
 def _unfit(found: Examined) -> str:

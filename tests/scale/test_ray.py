@@ -215,6 +215,11 @@ def test_results_are_those_of_threads_and_records_are_the_caller_s(cluster: Clus
     no_key_in_files(cluster)
 
 
+def test_a_shared_context_that_is_asked_of_a_model_is_there_as_it_is(cluster: Cluster) -> None:
+    items = scripted([], str.upper, max_depth=0).batch(["\u00e4" * 70_000] * 2, engine="ray", concurrency=1)
+    assert [item.response for item in items] == ["\u00c4" * 70_000] * 2
+
+
 def no_key_in_files(cluster: Cluster) -> None:
     """Ray's own files of the session: logs, records and sockets' places. The key travelled, and is in none of them."""
     session = Path(cluster.head_node.get_session_dir_path())
