@@ -162,7 +162,7 @@ KUBERNETES: Rows = {
     "spec.initContainers": ([], "none; a webhook that adds one gets no session"),
     "spec.ephemeralContainers": ([], "none"),
     "spec.volumes": (
-        [{"name": "work", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}],
+        [{"name": "work", "emptyDir": {"medium": "Memory", "sizeLimit": "32Mi"}}],
         "one directory in the pod's own memory; nothing of the node, no token",
     ),
     **{f"spec.containers[0].{name}": row for name, row in CONTAINER.items()},

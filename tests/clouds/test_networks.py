@@ -30,6 +30,11 @@ TWO = ("e2b", pytest.param("modal", marks=pytest.mark.exhaustive))
 SIXTEEN = "print(len(llm_query_batched([str(n) for n in range(16)])))"
 
 
+def first(name: str) -> list[Any]:
+    """All providers, of which one is tried each time."""
+    return [name, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in WIRES if each != name)]
+
+
 def reply(call: Call) -> Any:
     return "r" if call.kind == "llm_query" else ["r"] * len(call.prompts)
 
@@ -88,7 +93,7 @@ def test_a_far_cell_is_one_request_and_a_far_call_one_more(name: str) -> None:
             assert min(found) == least, (code, found)
 
 
-@pytest.mark.parametrize("name", ["e2b", *(pytest.param(each, marks=pytest.mark.exhaustive) for each in WIRES if each != "e2b")])
+@pytest.mark.parametrize("name", first("e2b"))
 def test_a_large_context_comes_as_files(name: str, caplog: pytest.LogCaptureFixture) -> None:
     halves = "".join(map(str, range(2_000_000))), noise(2_000_000)
     text = "".join(halves)
@@ -103,6 +108,18 @@ def test_a_large_context_comes_as_files(name: str, caplog: pytest.LogCaptureFixt
         assert proxy.up.bytes - sent < len(text), "the half that can be compressed is"
         assert len(cloud.emulator.recorded(cloud.wire.write)) - written < 16, "the stream carries the requests alone"
         assert until(lambda: not left_over(cloud)), left_over(cloud)
+
+
+@pytest.mark.parametrize("name", first("kubernetes"))
+def test_a_sandbox_has_room_for_files_that_cannot_be_compressed(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    text = random.Random(1).randbytes(24_000_000).decode("latin-1")
+    with provided(name) as cloud, cloud.session() as session:
+        with caplog.at_level(logging.WARNING, "rlm_secure"):
+            session.load_context("context_0", text)
+        assert not caplog.records
+        code = "import hashlib\nprint(hashlib.sha256(context_0.encode('latin-1')).hexdigest())"
+        expected = hashlib.sha256(text.encode("latin-1")).hexdigest()
+        assert session.execute(code, reply).stdout == f"{expected}\n"
 
 
 @pytest.mark.parametrize("name", TWO)

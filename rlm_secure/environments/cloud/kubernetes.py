@@ -47,7 +47,8 @@ from rlm_secure.policy.model import GIB, MIB, Policy
 #: The user of every process of a pod, and the only directory that it can write to: a file system in memory.
 USER: Final = 65532
 WORK: Final = "/rlm-secure"
-_WORK_SIZE: Final = "16Mi"
+#: For two files of a large context, and the supervisor's own.
+_WORK_SIZE: Final = "32Mi"
 #: For the container's log alone: its root is read-only, and its work directory is memory.
 _DISK: Final = "64Mi"
 _CONTAINER: Final = "sandbox"
