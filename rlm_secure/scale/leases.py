@@ -13,6 +13,7 @@ Guards: the leases of a batch on several machines: what they spend together
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from rlm_secure.rlm.budget import Allowance, Ledger, Reservation, Spent
 #: One kind of call: the bytes of its prompt, its price and its most tokens of output, as Ledger.reserve() has them.
 Kind: TypeAlias = tuple[int, Price | None, int | None]
 
+#: What the sum of some costs may be off where others were taken away from it again, in dollars.
+_ROUNDED: Final = 1e-6
 #: A lease is the rest, divided by this and by the number of nodes.
 _SHARES: Final = 2
 
@@ -86,9 +89,23 @@ class Leases:
         self._given[node] = _NOTHING
 
     def report(self, node: str, account: Account) -> None:
-        """Charge what `node` has spent since its last report."""
-        self._ledger.add(account.spent - self._accounts[node].spent)
+        """Charge what `node` has spent since its last report. Raises ValueError, and charges nothing, for an account
+        that cannot be: one of less than before, or of more calls than were given."""
+        before, given = self._accounts[node], self._given[node]
+        spent, got = account.spent - before.spent, account.got - before.got
+        grown = (spent.calls, spent.input_tokens, spent.output_tokens, spent.cost_usd, got.calls, got.tokens)
+        over = (given.calls - account.got.calls, account.got.calls - account.left.calls - account.spent.calls)
+        left, held = account.left, account.held
+        amounts = (left.calls, left.tokens, left.cost_usd, held.calls, held.tokens, held.cost_usd + _ROUNDED)
+        if not all(0 <= each < math.inf for each in (*grown, *over, *amounts)):
+            raise ValueError("an account goes down, or above what was given")
+        self._ledger.add(spent)
         self._accounts[node] = account
+
+    def check(self, need: LeaseNeed) -> None:
+        """Raise ValueError for a need that none can have."""
+        if not (need.tokens >= 0 and 0 <= need.cost_usd < math.inf):
+            raise ValueError("a call needs no such amount")
 
     def leave(self, node: str) -> None:
         """End the lease of a node that has ended or died; charge its calls in flight as lost."""
@@ -101,8 +118,12 @@ class Leases:
         return self._ledger.spent - self._accounts[node].spent
 
     def holding(self) -> list[str]:
-        """The nodes that have something left, or will when they read what was given."""
-        return [node for node, account in self._accounts.items() if account.left or self._given[node] != account.got]
+        """The nodes that have something left, or will when they read what was given.
+
+        Every lease has a call. Costs are not compared: added in another order, they may differ by their last digit.
+        """
+        accounts = self._accounts.items()
+        return [node for node, each in accounts if each.left or self._given[node].calls != each.got.calls]
 
     def lease(self, node: str, need: LeaseNeed) -> Amount | None:
         """What `node` gets for its call; None where it must wait, while others are asked to give back.

@@ -151,6 +151,10 @@ class Node:
         self._polled = time.monotonic()
         return messages, self._heard, self._ledger.account
 
+    def hear(self) -> None:
+        """The driver lives, though it does not poll: it waits for a callback of its caller's."""
+        self._polled = time.monotonic()
+
     def end(self, confirmed: int) -> Answer:
         """End what still runs; then as poll()."""
         self._ended.set()
@@ -216,7 +220,10 @@ class Node:
         while (work := self._work.get()) is not None:
             with self._lock:
                 self._running += 1
-            item, logs = self._run(*work)
+            try:
+                item, logs = self._run(*work)
+            except BaseException as error:  # noqa: BLE001  without this thread, the prompt has no end
+                item, logs = Item(work[0], error=RLMSecureError(f"the run raised {type(error).__name__}")), {}
             with self._lock:
                 self._running -= 1
                 idle = not self._running and self._work.empty()
@@ -342,14 +349,19 @@ def _on_disk(rlm: RLM) -> bool:
 
 
 def _sendable(item: Item[Any]) -> Item[Any]:
-    """The item, if the driver can read it; an error of another package, or what cannot be sent, is told in words."""
+    """The item, if the driver can read it; an error of another package, or what cannot be sent, is told in words.
+
+    What cannot be sent would end the answer to a poll, and with it the actor and what else runs there.
+    """
     error = item.error
     try:
         if error is None:
             require_picklable("the answer", {"completion": item.completion})
         elif isinstance(error, RLMSecureError):
             require_picklable("the error", vars(error))
-        elif type(error).__module__ != builtins.__name__:
+        elif type(error).__module__ == builtins.__name__ and not isinstance(error, BaseExceptionGroup):
+            require_picklable("the error", {"error": error})
+        else:
             return Item(item.index, error=RLMSecureError(f"{type(error).__qualname__}: {error}"))
     except TypeError as refused:
         return Item(item.index, error=RLMSecureError(str(error or refused)))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
-from rlm_secure import documents, files
+from rlm_secure import documents, files, threads
 from rlm_secure.errors import (
     AuditLogError,
     CancellationError,
@@ -31,6 +32,7 @@ from rlm_secure.errors import (
     EnvironmentUnavailable,
     LogError,
     MissingExtra,
+    PriceUnknownError,
     TimeoutExceededError,
 )
 from rlm_secure.events import tell
@@ -50,6 +52,10 @@ _POLL: Final = 10.0
 _AGAIN: Final = 0.1
 #: Seconds for which a node may be unreachable before its prompts run elsewhere.
 _UNREACHABLE: Final = 20.0
+#: Seconds after which a node that does not answer is lost: by then it has ended its runs, or will when it wakes up.
+_UNANSWERED: Final = 60.0
+#: Seconds between two signs of life for the nodes, which hear no poll while a callback of the caller's runs.
+_ALIVE: Final = 10.0
 #: Seconds for a node to end what it runs.
 _END: Final = 5.0
 #: How often a prompt, and an actor on a node that lives, is started.
@@ -138,6 +144,8 @@ class _Worker:
     confirmed: int = 0
     running: list[int] = field(default_factory=list)
     unreachable: float | None = None
+    #: Seconds since its last answer.
+    silent: float = 0.0
     recalled: bool = False
     #: The last message that it was told, and those that it has not confirmed.
     number: int = 0
@@ -156,6 +164,8 @@ class _Driver:
         self._leases = Leases(self._tree.ledger)
         self._todo = deque(batch.todo)
         self._left = len(batch.todo)
+        self._looked = time.monotonic()
+        self._done = threading.Event()
         self._attempts: Counter[int] = Counter()
         self._workers: list[_Worker] = []
         self._needs: dict[tuple[str, Any], LeaseNeed] = {}
@@ -174,6 +184,7 @@ class _Driver:
 
     def run(self) -> None:
         stopped = False
+        threads.start(self._show_life, "rlm-secure-ray-alive")
         try:
             self._start()
             while self._left:
@@ -193,8 +204,15 @@ class _Driver:
             self._tree.stop("Execution cancelled: its batch was cancelled")
             raise
         finally:
+            self._done.set()
             for each in self._workers:
                 self._kill(each)
+
+    def _show_life(self) -> None:
+        while not self._done.wait(_ALIVE):
+            for worker in [each for each in self._workers if each.ready]:
+                with suppress(Exception):  # its next poll tells
+                    worker.actor.hear.remote()
 
     # -- actors --------------------------------------------------------------------------------------
 
@@ -248,8 +266,11 @@ class _Driver:
         ending = {worker.actor.end.remote(worker.confirmed): worker for worker in self._workers if worker.ready}
         ended, _ = self._ray.wait(list(ending), num_returns=len(ending), timeout=_END) if ending else ([], [])
         for each in ended:
-            with suppress(self._errors.RayError):
+            try:
                 self._take(ending[each], *self._ray.get(each))
+            except Exception as error:  # noqa: BLE001  all answers are here, and its last account counts
+                said = f"{type(error).__name__}: {error}"
+                _log.warning("the node %s did not end in order: %s", ending[each].where, said)
         for worker in self._workers:
             if worker.ready:
                 self._leases.leave(worker.name)
@@ -266,12 +287,22 @@ class _Driver:
             time.sleep(seconds)
         for each in found:
             self._answer(waiting[each], each)
+        self._bury(time.monotonic())
         for worker in self._workers:
             if worker.waiting is None:  # its last poll failed
                 time.sleep(_AGAIN)
                 worker.waiting = worker.actor.poll.remote(worker.confirmed, _POLL)
 
+    def _bury(self, now: float) -> None:
+        """A node that has a poll and does not answer it, as a process that is stopped, is dead to the batch."""
+        passed, self._looked = min(now - self._looked, 1.0), now  # no more where this program itself was stopped
+        for worker in list(self._workers):
+            worker.silent += passed if worker.ready else 0.0  # before that, it may wait for a processor
+            if worker.silent > _UNANSWERED:
+                self._died(worker, f"it has not answered for {_UNANSWERED:.0f} s")
+
     def _answer(self, worker: _Worker, answer: Any) -> None:
+        worker.silent = 0.0
         try:
             told = self._ray.get(answer)
         except self._errors.ActorUnavailableError as error:
@@ -291,13 +322,16 @@ class _Driver:
         if worker.unreachable is not None:
             worker.unreachable = None
             worker.actor.tell.remote(list(worker.told.items()))  # once more: it may have missed some
-        if not worker.ready:
-            self._ready(worker, told)
-            if not worker.ready:
-                return
-        else:
-            self._take(worker, *told)
-        worker.waiting = worker.actor.poll.remote(worker.confirmed, _POLL)
+        try:
+            if worker.ready:
+                self._take(worker, *told)
+            else:
+                self._ready(worker, told)
+        except Exception as error:  # noqa: BLE001  a node that is out of order takes no answer of the others with it
+            self._died(worker, f"what it says is out of order: {type(error).__name__}: {error}")
+            return
+        if worker.ready:
+            worker.waiting = worker.actor.poll.remote(worker.confirmed, _POLL)
 
     def _ready(self, worker: _Worker, found: Examined) -> None:
         """Give a node work if it has the walls; else none, for the whole batch."""
@@ -318,14 +352,19 @@ class _Driver:
         if not account.left:
             worker.recalled = False
         for number, (kind, content) in messages:
-            if number > worker.confirmed:
+            if number > worker.confirmed + 1:
+                raise ValueError("a message is missing")
+            if number == worker.confirmed + 1:
                 worker.confirmed = number
                 getattr(self, f"_on_{kind}")(worker, content)
 
     def _on_need(self, worker: _Worker, need: LeaseNeed) -> None:
+        self._leases.check(need)
         self._needs[worker.name, need.kind] = need
 
     def _on_unknown(self, worker: _Worker, error: Any) -> None:
+        if not isinstance(error, PriceUnknownError):
+            raise TypeError("an unknown price is told by its error")
         self._tree.ledger.refuse_unknown(error)
         for each in self._workers:
             if each.ready and each is not worker:
@@ -351,12 +390,16 @@ class _Driver:
 
     def _on_item(self, worker: _Worker, delivered: tuple[Item[Any], dict[str, bytes]]) -> None:
         item, logs = delivered
+        if not isinstance(item, Item):
+            raise TypeError("an item is none")
         if item.index not in worker.running:
             return
-        worker.running.remove(item.index)
         if item.completion is not None:
             item.completion.prompt = self._prompts[item.index]
+        elif not isinstance(item.error, Exception):
+            raise TypeError("an item has an answer or an error")
         self._finish(self._logged(item, logs))
+        worker.running.remove(item.index)  # last: what cannot be read runs again
 
     def _logged(self, item: Item[Any], logs: dict[str, bytes]) -> Item[Any]:
         """The item, with its log files written to the caller's folder; or a LogError where the policy requires them."""
@@ -379,9 +422,9 @@ class _Driver:
         if self._failed is not None and isinstance(item.error, CancellationError):
             error = AuditLogError(str(self._failed), partial_answer=item.error.partial_answer)
             item = Item(item.index, error=error)
+        self._batch.finish(item)
         self._left -= 1
         self._prompts.pop(item.index, None)
-        self._batch.finish(item)
 
     # -- what nodes are told -------------------------------------------------------------------------
 

@@ -385,6 +385,66 @@ def test_both_ends_have_the_same_measures() -> None:
     assert len(json.dumps({"n": 2**53, "a": 2**53, "c": 2**31, "d": "x" * (PIECE * 4 // 3 + 4)})) < MAX_LINE
 
 
+@contextlib.contextmanager
+def fetching(folder: Path, size: int) -> Iterator[tuple[ProcessPipe, socket.socket, Path]]:
+    """A `dial` that sends a file, of which the supervisor has taken nothing yet; the file fills the socket."""
+    archive, path, name = folder / BUNDLE, str(folder / "socket"), "a" * 32
+    archive.write_bytes(bundle().data)
+    (folder / "stored").mkdir()
+    file = folder / "stored" / name
+    file.write_bytes(b"f" * size)
+    with socket.socket(socket.AF_UNIX) as supervisor:
+        supervisor.bind(path)
+        supervisor.listen()
+        pipe = ProcessPipe([sys.executable, "-I", "-S", "-B", str(archive), "dial", path])
+        line = json.dumps({"n": 1, "c": 1, "f": name, "s": size, "of": size, "z": False})
+        pipe.write(line.encode() + b"\n", time.monotonic() + 1)
+        connection, _ = supervisor.accept()
+        connection.settimeout(10)
+        yield pipe, connection, file
+        pipe.process.stdin.close()
+        pipe.close()
+
+
+def everything(connection: socket.socket) -> bytes:
+    """What arrives until the other end closes."""
+    data = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := connection.recv(1 << 20):
+            data += piece
+    return data
+
+
+@pytest.mark.parametrize("line", [b'{"n": 2, "c": 1, "d": "eHh4"}', b'{"n": 2, "c": 1, "f": "%s", "s": 1, "of": 1, "z": false}' % (b"b" * 32)])
+def test_nothing_is_mixed_into_a_file(tmp_path, line: bytes) -> None:
+    with fetching(tmp_path, 4_000_000) as (pipe, connection, _):
+        assert connection.recv(10) == b"f" * 10  # it has begun, and waits for the supervisor
+        (tmp_path / "stored" / ("b" * 32)).write_bytes(b"x")
+        pipe.write(line + b"\n", time.monotonic() + 1)
+        said = b""
+        while b'"end":true' not in said:
+            said += pipe.read(time.monotonic() + 10)
+        assert set(everything(connection)) == set(b"f")
+
+
+def test_a_file_that_the_supervisor_does_not_take_leaves_its_room(tmp_path) -> None:
+    with fetching(tmp_path, 4_000_000) as (_, connection, file):
+        connection.recv(10)
+        connection.close()
+        deadline = time.monotonic() + 20
+        while file.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not file.exists()
+
+
+def test_a_file_that_the_host_asks_for_again_is_there(tmp_path) -> None:
+    with fetching(tmp_path, 4_000_000) as (pipe, connection, file):
+        connection.recv(10)
+        pipe.write(b'{"n": 2, "c": 1, "end": true}\n', time.monotonic() + 1)
+        everything(connection)
+        assert file.exists()
+
+
 def test_dial_ends_with_its_input_and_with_a_bye(tmp_path) -> None:
     archive = tmp_path / BUNDLE
     archive.write_bytes(bundle().data)

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from rlm_secure import RLM
+from rlm_secure.broker.client import STORED_CHUNK
 from rlm_secure.environments.cloud import cluster, kubernetes
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud.provider import LABEL
@@ -22,11 +23,12 @@ from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import load_policy
+from rlm_secure.policy.model import MIB
 from rlm_secure.resources import sandboxes_dir
 from rlm_secure.sandbox import Sandbox
 from tests.clouds.conftest import Cloud, limits, provided
 from tests.emulators.base import until
-from tests.emulators.kubernetes import IMAGE, unrestricted
+from tests.emulators.kubernetes import IMAGE, docker, unrestricted
 
 pytestmark = pytest.mark.docker
 TLS = Path(__file__).parents[1] / "broker" / "tls"
@@ -163,9 +165,34 @@ def image(pod: dict[str, Any]) -> None:
     pod["spec"]["containers"][0]["image"] = "mirror.example/python:latest"
 
 
+def added(place: str, **values: Any) -> Callable[[dict[str, Any]], None]:
+    """A webhook that adds to a pod's own fields, to its container's, or to a security context."""
+
+    def change(pod: dict[str, Any]) -> None:
+        container = pod["spec"]["containers"][0]
+        places = {"pod": pod["spec"], "container": container, "resources": container["resources"]["limits"]}
+        places |= {"of the pod": pod["spec"]["securityContext"], "of the container": container["securityContext"]}
+        places[place].update(values)
+
+    return change
+
+
+PROGRAM = {"exec": {"command": ["/bin/sh", "-c", "true"]}}
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [
+        (added("container", lifecycle={"postStart": PROGRAM}), r"containers\[0\].lifecycle"),
+        (added("container", livenessProbe=PROGRAM), r"containers\[0\].livenessProbe"),
+        (added("container", args=["-x"]), r"containers\[0\].args"),
+        (added("container", volumeDevices=[{"name": "disk", "devicePath": "/dev/sda"}]), r"containers\[0\].volumeDevices"),
+        (added("resources", **{"example.com/kvm": "1"}), r"containers\[0\].resources"),
+        (added("pod", resourceClaims=[{"name": "gpu"}]), "resourceClaims"),
+        (added("of the pod", sysctls=[{"name": "kernel.shm_rmid_forced", "value": "0"}]), "securityContext.sysctls"),
+        (added("of the pod", appArmorProfile={"type": "Unconfined"}), "securityContext.appArmorProfile"),
+        (added("of the container", procMount="Unmasked"), r"containers\[0\].securityContext.procMount"),
+        (added("of the container", seLinuxOptions={"type": "spc_t"}), r"containers\[0\].securityContext.seLinuxOptions"),
         (sidecar, "containers"),
         (token, "volumes"),
         (variable, r"containers\[0\].env"),
@@ -189,6 +216,19 @@ def test_what_an_admission_webhook_changes_is_seen_before_anything_runs(
     cloud.emulator.changed = changed
     refused(cloud, rf"the pod is not what was asked for \({field}\): look at the cluster's admission webhooks")
     assert len(cloud.emulator.made) == 1
+
+
+def test_what_clusters_add_for_themselves_changes_nothing(cloud: Cloud) -> None:
+    def changed(pod: dict[str, Any]) -> dict[str, Any]:
+        added("pod", nodeName="n", schedulerName="s", serviceAccountName="default", priority=0, tolerations=[{"key": "k"}])(pod)
+        added("container", terminationMessagePath="/dev/termination-log", terminationMessagePolicy="File")(pod)
+        added("of the pod", seLinuxOptions={"level": "s0:c26,c5"}, fsGroup=1000)(pod)
+        added("of the container", procMount="Default", appArmorProfile={"type": "RuntimeDefault"})(pod)
+        return pod
+
+    cloud.emulator.changed = changed
+    with cloud.session() as session:
+        assert session.alive
 
 
 def test_a_pod_whose_network_is_open_is_found_out_from_inside(cloud: Cloud) -> None:
@@ -232,6 +272,21 @@ def test_a_full_quota_is_waited_for(cloud: Cloud) -> None:
     threading.Timer(0.5, first.close).start()
     with cloud.session() as session:
         assert session.alive
+
+
+def test_two_files_of_a_context_fit_and_one_that_does_not_leaves_nothing(cloud: Cloud) -> None:
+    with cloud.session() as session:
+        lease, (box,) = session._lease, cloud.emulator.live
+
+        def put(name: str, size: int) -> None:
+            lease._loop.call(lease._provider.put(f"files/{name}", bytes(size)), 60)
+
+        put("first", STORED_CHUNK)
+        put("second", STORED_CHUNK)
+        with pytest.raises((kubernetes.KubernetesError, ConnectionError)):
+            put("full", 40 * MIB)
+        listed = ["exec", box.container, "ls", "-A", "/rlm-secure/files"]
+        assert until(lambda: docker(*listed).split() == ["first", "second"], 20.0), docker(*listed)
 
 
 # -- its streams -----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -285,3 +286,59 @@ def test_many_threads_on_many_nodes_are_never_over() -> None:
     assert world.ledger.spent.tokens < 90_000 + 500  # at most one call over, as in one ledger
     assert world.ledger.spent.calls == 300 or world.ledger.spent.tokens >= 90_000 - 500
     assert set(made) == set("abcd")
+
+
+def test_costs_that_arrive_in_another_order_are_no_lease_that_is_out() -> None:
+    world = World(1, calls=3, cost=10.0)
+    costs = (0.1, 0.2, 0.3)
+    for cost in costs:
+        world.leases._given["a"] += Amount(1, 100_000, cost)
+    for cost in reversed(costs):  # messages to a node arrive in any order
+        world.nodes["a"].given((1, None, None), Amount(1, 100_000, cost), Spent())
+    for _ in costs:
+        world.call("a", 4).settle(used())
+    world.nodes["a"].give_back()
+    world.report()
+    assert world.leases._given["a"] != world.nodes["a"].account.got
+    assert world.leases.holding() == []
+    with pytest.raises(CallLimitExceededError):  # and no wait for what no node has
+        world.call("a")
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        Account(Spent(0, 10), Amount(2, 100)),
+        Account(Spent(1, 9), Amount(2, 100)),
+        Account(Spent(1, 10, 0, -1.0), Amount(2, 100)),
+        Account(Spent(1, 10, 0, math.nan), Amount(2, 100)),
+        Account(Spent(1, 10), Amount(1, 100)),
+        Account(Spent(1, 10), Amount(10_000, 100)),
+        Account(Spent(3, 10), Amount(2, 100)),
+        Account(Spent(1, 10), Amount(2, 100), Amount(-1, 0)),
+        Account(Spent(1, 10), Amount(2, 100), Amount(0, 0, math.inf)),
+        Account(Spent(1, 10), Amount(2, 100), Amount(), Amount(0, -10)),
+    ],
+)
+def test_an_account_that_cannot_be_changes_nothing(account: Account) -> None:
+    world = World(1, calls=10)
+    world.leases._given["a"] = Amount(2, 100)
+    world.leases.report("a", Account(Spent(1, 10), Amount(2, 100), Amount(1, 90)))
+    with pytest.raises(ValueError, match="an account goes down, or above what was given"):
+        world.leases.report("a", account)
+    assert world.ledger.spent == Spent(1, 10)
+    with pytest.raises(ValueError, match="no such amount"):
+        world.leases.check(LeaseNeed((1, None, None), 1, math.nan, True))
+
+
+def test_the_last_digit_of_what_is_held_breaks_no_account() -> None:
+    world = World(1, calls=10)
+    world.leases._given["a"] = Amount(3, 300_000, 1.0)
+    world.nodes["a"].given((1, None, None), Amount(3, 300_000, 1.0), Spent())
+    held = [world.nodes["a"]._opened(10, cost) for cost in (0.7, 0.1, 0.0)]
+    for reservation in held[:2]:
+        reservation.settle(used())
+    world.nodes["a"].give_back()
+    assert world.nodes["a"].account.held.cost_usd < 0
+    world.report()
+    assert world.ledger.spent.calls == 3

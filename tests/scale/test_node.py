@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 import sys
 import threading
 import time
@@ -113,6 +115,13 @@ class Foreign(Exception):
         super().__init__("what happened")
 
 
+class Mute(Exception):
+    """An error that cannot be told."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
 def raises(messages: Any) -> str:
     """A model of the caller's own that fails."""
     last = str(messages)
@@ -124,19 +133,30 @@ def raises(messages: Any) -> str:
         error = RLMSecureError("it holds a lock")
         error.lock = threading.Lock()
         raise error
+    if "be held" in last:
+        raise ValueError("it has", threading.Lock())
+    if "be several" in last:
+        raise ExceptionGroup("several", [Foreign(1, 2)])
+    if "be mute" in last:
+        raise Mute
     raise ValueError("plain")
 
 
 @pytest.mark.parametrize(
     ("question", "kind", "said"),
     [("plain", ValueError, "plain"), ("foreign", RLMSecureError, "Foreign: what happened"),
-     ("lock", RLMSecureError, "it holds a lock"), ("exit", RLMSecureError, "the run raised SystemExit")],
+     ("lock", RLMSecureError, "it holds a lock"), ("exit", RLMSecureError, "the run raised SystemExit"),
+     ("held", RLMSecureError, r"\('it has', <unlocked _thread.lock object at \w+>\)"),
+     ("several", RLMSecureError, r"ExceptionGroup: several \(1 sub-exception\)"),
+     ("mute", RLMSecureError, "the run raised ValueError")],
 )  # fmt: skip
 def test_every_failure_is_an_error_that_the_driver_can_read(question: str, kind: type, said: str) -> None:
     driver = Driver(scripted(raises))
     driver.tell("run", 0, "a context", None, f"be {question}")
     error = driver.items(1)[0].error
-    assert (type(error), str(error)) == (kind, said)
+    assert type(error) is kind
+    assert re.fullmatch(said, str(error))
+    assert pickle.loads(pickle.dumps(error)).args == error.args
     assert "lock" not in vars(error)
     driver.end()
 

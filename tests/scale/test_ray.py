@@ -39,6 +39,7 @@ from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import Spent
 from rlm_secure.scale import ray as engine
 from tests.loops import Heard, cell, limited, scripted
+from tests.scale import broken
 from tests.scale.calls import lines, replies, reply_after, reply_or_hang
 
 ASKS = cell("final_answer(llm_query(context))")
@@ -197,6 +198,37 @@ def test_what_cannot_be_audited_does_not_go_on(cluster: Cluster, tmp_path: Path)
     assert [type(error) for error in failed] == [AuditLogError] * 3
     assert "make it yours alone" in str(failed[2])
     assert len(lines(tmp_path / "calls")) < 4
+
+
+@pytest.mark.parametrize("how", broken.HOW)
+def test_a_node_that_is_out_of_order_takes_no_answer_with_it(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    doomed = cluster.worker_nodes.copy().pop().node_id
+    monkeypatch.setattr(engine, "_Actor", broken.OutOfOrder)
+    monkeypatch.setattr(engine, "_UNANSWERED", 15.0)
+    logged = {"logger": RLMLogger(tmp_path / "logs"), "audit": AuditLog(tmp_path / "audit.jsonl")}
+    replies = partial(broken.reply_out_of_order, str(tmp_path / "calls"), doomed, how)
+    rlm = scripted([ASKS], replies, policy=limited(calls=200), max_timeout=120.0, **logged)
+    prompts = [f"prompt {number}" for number in range(8)]
+    items, used = spent(rlm, prompts, concurrency=2)
+    assert [item.response for item in items] == [prompt.upper() for prompt in prompts]
+    assert used.calls >= 16
+
+
+def test_a_callback_may_take_longer_than_a_node_waits_for_its_driver(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_Actor", broken.Impatient)
+    monkeypatch.setattr(engine, "_ALIVE", 0.3)
+    seen: list[int] = []
+
+    def slow(item: Item) -> None:
+        seen.append(item.index)
+        time.sleep(5.0 if len(seen) == 1 else 0.0)
+
+    items = scripted([ASKS], "r").batch(["a", "b", "c", "d"], engine="ray", concurrency=2, on_item=slow)
+    assert [item.response for item in items] == ["r"] * 4
 
 
 def test_a_deadline_and_a_cancellation_reach_every_node(cluster: Cluster) -> None:

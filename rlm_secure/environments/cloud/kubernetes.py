@@ -47,7 +47,7 @@ from rlm_secure.policy.model import GIB, MIB, Policy
 #: The user of every process of a pod, and the only directory that it can write to: a file system in memory.
 USER: Final = 65532
 WORK: Final = "/rlm-secure"
-#: For two files of a large context, and the supervisor's own.
+#: Room for two files of a context (STORED_CHUNK), which are on their way at a time, and the supervisor.
 _WORK_SIZE: Final = "32Mi"
 #: For the container's log alone: its root is read-only, and its work directory is memory.
 _DISK: Final = "64Mi"
@@ -289,7 +289,8 @@ class KubernetesProvider(Provider):
         """See Provider.put."""
         path = f"{WORK}/{name}"
         folder, file = shlex.quote(path.rpartition("/")[0]), shlex.quote(path)
-        command = f"umask 077; mkdir -p {folder} && head -c {len(data)} >{file}"
+        # What does not fit there would leave no room for the next one.
+        command = f"umask 077; mkdir -p {folder} && {{ head -c {len(data)} >{file} || {{ rm -f {file}; exit 1; }}; }}"
         await self._cluster.feed(self._pod, _CONTAINER, command, data)  # the lease has the deadline
         return path
 
@@ -349,7 +350,7 @@ class KubernetesProvider(Provider):
 
     def _check(self, asked: Mapping[str, Any], pod: Mapping[str, Any]) -> None:
         """Raise PermissionError where the cluster admitted another pod than was asked for, as its webhooks may do."""
-        if wrong := sorted(_differing(asked["spec"], pod["spec"])):
+        if wrong := sorted({*_differing(asked["spec"], pod["spec"]), *_added(pod["spec"], own=not self._warm_pool)}):
             raise PermissionError(
                 f"the pod is not what was asked for ({', '.join(wrong)}): look at the cluster's admission webhooks, "
                 "or at the pool's template"
@@ -399,8 +400,33 @@ _OF_THE_TEMPLATE: Final = frozenset({"activeDeadlineSeconds", "restartPolicy", "
 _CONFINED: Final = frozenset({"name", "env", "envFrom", "ports", "securityContext", "stdin", "tty", "volumeMounts"})
 #: What a cluster may change: quantities are measured from inside, and a digest is the same wherever it is pulled.
 _FREE: Final = frozenset({"imagePullPolicy", "resources", "sizeLimit"})
+#: What has a program of its own started in the container, and the resources that are no devices.
+_PROGRAMS: Final = ("args", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+_SIZES: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 #: What is allowed where a pod does not say that it is not.
 _NOT_BY_DEFAULT: Final = frozenset({"allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks"})
+
+
+def _added(spec: Mapping[str, Any], *, own: bool) -> Iterator[str]:
+    """What no pod is asked to have: programs beside its first one where it is our `own` and not a template's, devices,
+    and a weaker confinement, by dotted names."""
+    at, container, pod = "containers[0]", spec["containers"][0], spec.get("securityContext") or {}
+    yield from (f"{at}.{name}" for name in _PROGRAMS if own and container.get(name))
+    resources, confined = container.get("resources") or {}, container.get("securityContext") or {}
+    sizes = {*(resources.get("limits") or ()), *(resources.get("requests") or ())}
+    found = {
+        f"{at}.volumeDevices": container.get("volumeDevices"),
+        f"{at}.resources": resources.get("claims") or sizes - _SIZES,
+        f"{at}.securityContext.procMount": confined.get("procMount") not in (None, "", "Default"),
+        "resourceClaims": spec.get("resourceClaims"),
+        "securityContext.sysctls": pod.get("sysctls"),
+    }
+    for where, context in (("", pod), (f"{at}.", confined)):
+        apparmor, selinux = context.get("appArmorProfile") or {}, context.get("seLinuxOptions") or {}
+        found[f"{where}securityContext.appArmorProfile"] = apparmor.get("type") == "Unconfined"
+        # Clusters give each namespace a level of its own, which takes nothing away.
+        found[f"{where}securityContext.seLinuxOptions"] = {*selinux} - {"level"}
+    yield from (name for name, each in found.items() if each)
 
 
 def _differing(asked: Any, got: Any, at: str = "") -> Iterator[str]:

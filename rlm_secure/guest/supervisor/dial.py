@@ -281,6 +281,8 @@ class Dial:
             return
         if end:
             self._close(name, tell=False)
+        elif name in self._fetches:
+            self._close(name)  # nothing follows a file before its answer: it would be mixed into it
         elif self._open(name):
             self._waiting[name] += data
             if stored is not None:
@@ -351,7 +353,8 @@ class Dial:
             connection.close()
             del self._waiting[name]
             if (fetch := self._fetches.pop(name, None)) is not None:
-                fetch.close()
+                # Who closed it at the other end asks for the file again; otherwise the bytes come over the stream.
+                (fetch.remove if tell else fetch.close)()
             if tell:
                 self._put(self._sequencer.stamp(self._sequencer.line({"c": name, "end": True}, 0)))
                 self._look_at, self._look_again = 0.0, _LOOK_SECONDS[0]

@@ -16,8 +16,8 @@ CGROUP_EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.o
 _CGROUP_MEMORY = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _CGROUP_PIDS = ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")
 _APPARMOR = ("/proc/self/attr/apparmor/current", "/proc/self/attr/current")
-#: The metadata service of every cloud, a public address, and what Docker calls the host.
-_ADDRESSES = (("169.254.169.254", 80), ("1.1.1.1", 53), ("172.17.0.1", 2375))
+#: The metadata service of every cloud, a public address of each family, and what Docker calls the host.
+_ADDRESSES = (("169.254.169.254", 80), ("1.1.1.1", 53), ("2606:4700:4700::1111", 53), ("172.17.0.1", 2375))
 _CONNECT_SECONDS = 0.3
 #: Limits per process that are reported, by the names that container engines use for them.
 _LIMITS = {
@@ -41,7 +41,7 @@ def describe(masked: Sequence[str], readonly: Sequence[str]) -> dict[str, Any]:
         "seccomp": seccomp,
         "kernel": os.uname().release,
         "interfaces": _interfaces(),
-        "connect": {f"{host}:{port}": _connect(host, port) for host, port in (*_ADDRESSES, *_cluster())},
+        "connect": {_named(host, port): _connect(host, port) for host, port in (*_ADDRESSES, *_cluster())},
         "write_root": _attempt(_write_root),
         "write_sysctl": _attempt(_write_sysctl),
         "memory_max": _first(_CGROUP_MEMORY),
@@ -76,9 +76,13 @@ def _cluster() -> list[tuple[str, int]]:
     return [(host, int(port))] if host and re.fullmatch("[0-9]{1,5}", port) else []
 
 
+def _named(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def _connect(host: str, port: int) -> str:
     def connect() -> None:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.settimeout(_CONNECT_SECONDS)
             probe.connect((host, port))
 
