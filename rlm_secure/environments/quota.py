@@ -189,9 +189,9 @@ class SandboxQuota(Generic[K]):
     def made(self) -> None:
         """The provider gave a sandbox."""
         with self._change:
-            self._refused_since = self._pause = 0.0
-            if self._room is not None and self._taken > self._room:
-                self._room, self._try_at = self._taken, 0.0  # so perhaps it gives another
+            self._refused_since = 0.0
+            if self._room is not None and self._taken > self._room:  # otherwise it took the place of one that ended
+                self._room, self._try_at, self._pause = self._taken, 0.0, 0.0  # so perhaps it gives another
             self._change.notify_all()
 
     def give_back(self) -> None:

@@ -30,6 +30,11 @@ TWO = ("e2b", pytest.param("modal", marks=pytest.mark.exhaustive))
 SIXTEEN = "print(len(llm_query_batched([str(n) for n in range(16)])))"
 
 
+def first(name: str) -> list[Any]:
+    """All providers, of which one is tried each time."""
+    return [name, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in WIRES if each != name)]
+
+
 def reply(call: Call) -> Any:
     return "r" if call.kind == "llm_query" else ["r"] * len(call.prompts)
 
@@ -88,7 +93,7 @@ def test_a_far_cell_is_one_request_and_a_far_call_one_more(name: str) -> None:
             assert min(found) == least, (code, found)
 
 
-@pytest.mark.parametrize("name", ["e2b", *(pytest.param(each, marks=pytest.mark.exhaustive) for each in WIRES if each != "e2b")])
+@pytest.mark.parametrize("name", first("e2b"))
 def test_a_large_context_comes_as_files(name: str, caplog: pytest.LogCaptureFixture) -> None:
     halves = "".join(map(str, range(2_000_000))), noise(2_000_000)
     text = "".join(halves)
@@ -103,6 +108,18 @@ def test_a_large_context_comes_as_files(name: str, caplog: pytest.LogCaptureFixt
         assert proxy.up.bytes - sent < len(text), "the half that can be compressed is"
         assert len(cloud.emulator.recorded(cloud.wire.write)) - written < 16, "the stream carries the requests alone"
         assert until(lambda: not left_over(cloud)), left_over(cloud)
+
+
+@pytest.mark.parametrize("name", first("kubernetes"))
+def test_a_sandbox_has_room_for_files_that_cannot_be_compressed(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    text = random.Random(1).randbytes(24_000_000).decode("latin-1")
+    with provided(name) as cloud, cloud.session() as session:
+        with caplog.at_level(logging.WARNING, "rlm_secure"):
+            session.load_context("context_0", text)
+        assert not caplog.records
+        code = "import hashlib\nprint(hashlib.sha256(context_0.encode('latin-1')).hexdigest())"
+        expected = hashlib.sha256(text.encode("latin-1")).hexdigest()
+        assert session.execute(code, reply).stdout == f"{expected}\n"
 
 
 @pytest.mark.parametrize("name", TWO)
@@ -178,7 +195,7 @@ def outage(name: str, seconds: float) -> None:
         assert session.execute("print(a, len(context_0))", reply).stdout == "r 1500000\n"
 
 
-@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("name", WIRES)
 def test_an_outage_of_three_seconds_is_waited_out(name: str) -> None:
     outage(name, 3.0)
 
@@ -193,9 +210,10 @@ def test_an_outage_of_45_seconds_is_waited_out(name: str) -> None:
     ("name", "link"),
     [
         ("e2b", {"delay": 0.1, "up": 20e6, "down": 20e6}),
-        pytest.param("modal", {"delay": 0.02, "up": 20e6, "down": 20e6}, marks=pytest.mark.exhaustive),
-        pytest.param("daytona", {"delay": 0.05, "up": 10e6, "down": 10e6}, marks=pytest.mark.exhaustive),
-        pytest.param("prime", {"delay": 0.05, "up": 10e6, "down": 10e6}, marks=pytest.mark.exhaustive),
+        ("modal", {"delay": 0.02, "up": 20e6, "down": 20e6}),
+        ("daytona", {"delay": 0.05, "up": 10e6, "down": 10e6}),
+        ("prime", {"delay": 0.05, "up": 10e6, "down": 10e6}),
+        ("kubernetes", {"delay": 0.02, "up": 5e6, "down": 5e6}),
         pytest.param("e2b", {"delay": 0.05, "up": 2e6, "down": 2e6}, marks=pytest.mark.exhaustive),
         pytest.param("modal", {"delay": 0.05, "up": 1e6, "down": 1e6}, marks=pytest.mark.exhaustive),
     ],
@@ -217,7 +235,7 @@ def test_everything_works_over_a_network_that_is_far_and_slow(name: str, link: d
         assert rlm.completion(sources, demo.QUESTION).response == demo.plain_answer(sources.values())
 
 
-@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("name", WIRES)
 def test_connections_that_are_reset_lose_and_repeat_nothing(name: str) -> None:
     asked: list[str] = []
 

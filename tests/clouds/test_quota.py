@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from rlm_secure.environments import quota as _quota
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud.e2b import E2BEnvironment
 from rlm_secure.environments.quota import SandboxQuota, SharedSandboxes, Use, _quotas
@@ -346,6 +347,26 @@ def test_no_provider_is_asked_before_the_time_that_it_says() -> None:
     assert 0.6 <= time.monotonic() - began < 2.0
     quota.made()
     assert quota.take(8, 0.1) is None, "it gave one, so it is asked for another"
+
+
+def test_what_takes_the_place_of_another_shortens_no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider whose quota is full says so less and less often, however many sandboxes of it end meanwhile."""
+    monkeypatch.setattr(_quota, "_FIRST_PAUSE", 0.5)
+    quota: SandboxQuota[Any] = SandboxQuota("e2b")
+    asked = []
+    for _ in range(3):
+        assert quota.take(8, 0.1) is None
+        quota.made()
+    for _ in range(3):
+        began = time.monotonic()
+        assert quota.take(8, 0.1, create_seconds=20.0) is None, "one more"
+        asked.append(time.monotonic() - began)
+        quota.give_back()
+        quota.refused("full", 0.0, time.monotonic())
+        quota.give_back()
+        assert quota.take(8, 0.1) is None, "in the place of one that ended"
+        quota.made()
+    assert asked[0] < 0.2 and 0.4 < asked[1] < asked[2] and asked[2] > 0.9
 
 
 def test_a_child_does_not_wait_for_the_sandbox_of_its_parent() -> None:

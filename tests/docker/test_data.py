@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from rlm_secure.environments.docker import DockerEnvironment, build, container
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.environments.remote.data_image import PACKAGES_BYTES
 from rlm_secure.errors import EnforcementError, EnvironmentUnavailable
 from rlm_secure.guarantees import Guarantee, Level, Wall
+from rlm_secure.policy import load_policy
+from tests.clouds.conftest import provided
 from tests.docker.conftest import BASE, WHEELS, own, policy, python
 from tests.docker.test_command import command
 from tests.environments.packages import TABLE, data, table_and_figure
@@ -149,3 +152,16 @@ def test_wheels_are_for_an_image_with_packages_and_have_to_be_there(image: str, 
         build(BASE, "rlm-secure-never:1", packages=True, wheels=tmp_path)
     with pytest.raises(ValueError, match="wheels are for an image with packages"):
         build(BASE, "rlm-secure-never:1", wheels=WHEELS)
+
+
+def test_pods_of_that_image_compute_and_draw_behind_the_same_walls(data_image: str) -> None:
+    name = f"registry.example/data@sha256:{'c' * 64}"
+    with provided("kubernetes") as cloud:
+        cloud.emulator.images[name] = data_image
+        environment = create_environment("kubernetes", **{**cloud.options, "image": name})
+        with environment.open(data()) as session:
+            table_and_figure(session)
+            assert session.report[Wall.LANGUAGE].level is Level.PARTIAL
+            assert session.report.missing(load_policy("data").isolation.required("kubernetes")) == ()
+            for guarantee in (Guarantee.NO_HOST_FILES, Guarantee.NO_EXEC, Guarantee.BOUNDED_TIME, Guarantee.BOUNDED_PROCESSES):
+                assert session.report.guarantee(guarantee) is Level.FULL, guarantee

@@ -69,6 +69,8 @@ class KubernetesEmulator(Emulator):
         self.without: tuple[str, str] | None = None
         self.also: list[dict[str, list[str]]] = []
         self.changed: Any = lambda pod: pod
+        #: The engine's name of each image that it can pull.
+        self.images = {IMAGE: BASE}
         self._folder = Path(tempfile.mkdtemp(prefix="kube-", dir="/tmp"))
         self.kubeconfig = self.write_kubeconfig(self.key)
 
@@ -211,7 +213,7 @@ class KubernetesEmulator(Emulator):
         started = box.started and time.monotonic() >= box.made_at + self.creating_seconds and self.waiting is None
         image = told["spec"]["containers"][0]["image"]
         waiting = self.waiting or {"reason": "ContainerCreating"}
-        if image == MISSING:
+        if image not in self.images:
             started, waiting = False, {"reason": "ImagePullBackOff", "message": f'Back-off pulling image "{image}": not found'}
         if box.dead:
             state: dict[str, Any] = {"terminated": {"exitCode": 137, "reason": "Error"}}
@@ -337,12 +339,14 @@ class Pod(Sandbox):
             script.write_text(emulator.python)
             script.chmod(0o755)
             replaced = ["--volume", f"{script}:/usr/bin/python3:ro"]
-        self._options = ["--detach", "--network", emulator.network, *replaced, *options(pod, emulator.port)]
+        image = emulator.images.get(pod["spec"]["containers"][0]["image"], "")
+        self._options = ["--detach", "--network", emulator.network, *replaced, *options(pod, emulator.port, image)]
+        self._pulled = image != ""
 
     def run(self) -> None:
         """Start its container, as a kubelet does when the API has the pod already."""
         with self._starting:
-            if self.request["spec"]["containers"][0]["image"] == IMAGE and not self.dead:
+            if self._pulled and not self.dead:
                 self.container = docker("run", *self._options)
             self.started = True
 
@@ -378,8 +382,8 @@ def docker(*words: str) -> str:
     return done.stdout.strip()
 
 
-def options(pod: dict[str, Any], port: int) -> list[str]:
-    """What a kubelet and its runtime make of a pod's first container, as options of the engine; `port` is the API's."""
+def options(pod: dict[str, Any], port: int, image: str) -> list[str]:
+    """What a kubelet and its runtime make of a pod's first container, as the engine's words; `port` is the API's."""
     container, *_ = pod["spec"]["containers"]
     own = pod["spec"].get("securityContext", {}) | container.get("securityContext", {})
     given = ["--user", f"{own['runAsUser']}:{own['runAsGroup']}"] if "runAsUser" in own else []
@@ -403,7 +407,7 @@ def options(pod: dict[str, Any], port: int) -> list[str]:
     environment += [f"--env=KUBERNETES_SERVICE_{name}" for name in ("HOST=127.0.0.1", f"PORT={port}")]  # in every container
     command = container["command"]
     given += ["--log-driver", "none", "--entrypoint", command[0]]
-    return [*environment, *given, BASE, *command[1:], *container.get("args", [])]
+    return [*environment, *given, image, *command[1:], *container.get("args", [])]
 
 
 def pruned(pod: dict[str, Any]) -> dict[str, Any]:

@@ -24,8 +24,13 @@ TELLING = 0.002
 #: Seconds of one call after which it is stopped: what takes so long at these sizes grows without end, on a slow
 #: processor as well.
 LONGEST = 2.0
-#: Measurements of which the least counts; where it looks wrong, it is taken again with more.
-_TIMES = (3, 4, 5, 7, 9)
+#: Measurements of which the least counts; where it looks wrong, it is taken again with more. After so many of them, only
+#: what is near the limit is.
+_TIMES = (3, 4, 5, 7, 9, 9, 9)
+_PLAIN = 5
+_NEAR = 3.0
+#: Seconds before each of them, times its number: what keeps the machine busy may have ended by then.
+_PAUSE = 0.2
 
 
 class Endless(Exception):
@@ -115,8 +120,10 @@ def _growth(make: Callable[[int], Any], run: Callable[[Any], object], size: int,
                 return Growth(size, took, 0.0)
             size = min(size * 2, most) if took * 4 < TELLING or size < 128 else min(size * 5 // 4, most)
         for attempt, times in enumerate(_TIMES):
-            found = _doubled(make, run, size * 3**attempt // 2**attempt, times)
-            if not found.wrong:
+            time.sleep(_PAUSE * attempt)
+            larger = min(attempt, _PLAIN - 1)
+            found = _doubled(make, run, size * 3**larger // 2**larger, times)
+            if not _doubtful(found, attempt):
                 break
     except Endless:
         return Growth(size, LONGEST, float("inf"))
@@ -134,13 +141,19 @@ def _repeated(make: Callable[[int], Any], run: Callable[[Any], object], size: in
         given = make(size)
         while seconds(each, given, 2) < TELLING:
             often *= 2
-        for times in _TIMES:
+        for attempt, times in enumerate(_TIMES):
+            time.sleep(_PAUSE * attempt)
             found = _doubled(make, each, size, times)
-            if not found.wrong:
+            if not _doubtful(found, attempt):
                 break
     except Endless:
         return Growth(size, LONGEST, float("inf"))
     return found
+
+
+def _doubtful(found: Growth, attempt: int) -> bool:
+    """Whether to measure again after measurement number `attempt`."""
+    return found.wrong and (attempt < _PLAIN - 1 or found.ratio < _NEAR)
 
 
 def _doubled(make: Callable[[int], Any], run: Callable[[Any], object], size: int, times: int) -> Growth:

@@ -148,7 +148,7 @@ def test_it_joins_its_group_while_nobody_waits():
         pytest.skip(reason)  # a machine without cgroups; in CI that is a failure (tests/conftest.py)
     want_cold_sessions()
     source = zygote.zygote(zygote.Plan())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while source._preforked._waiting is None and time.monotonic() < deadline:
         time.sleep(0.02)
     joined = source._preforked._waiting[1].group

@@ -226,7 +226,7 @@ def test_ctrl_c_ends_the_whole_tree_with_the_partial_answer(rlm) -> None:
     assert time.monotonic() - began < 0.6 + SOON
     assert str(caught.value) == "Execution cancelled by user (Ctrl+C)"
     assert (caught.value.partial_answer or "").startswith("partial")
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 20
     while len(descendants() - before) > 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     # The pool's two sealed sessions may have been replaced, and the child that the zygote keeps.
@@ -259,7 +259,7 @@ def test_cancelling_a_task_ends_its_run_and_its_calls_on_the_wire() -> None:
             return time.monotonic() - began
 
         assert asyncio.run(cancelled()) < SOON
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + 20
         while server.in_flight and time.monotonic() < deadline:
             time.sleep(0.01)
         assert (server.in_flight, server.cut_off) == (0, 1)
