@@ -23,7 +23,7 @@ from rlm_secure.types import QueryMetadata, held_bytes
 _LARGE: Final = 64 * 1024
 
 
-class Contexts:
+class SharedContexts:
     """The driver's side."""
 
     def __init__(self, ray: Any, rlm: RLM[Any], batch: Batch) -> None:

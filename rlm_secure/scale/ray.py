@@ -40,10 +40,10 @@ from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import LIMITS, Spent
 from rlm_secure.rlm.rlm import RLM
 from rlm_secure.scale.connection import connected
-from rlm_secure.scale.contexts import Contexts, fetched
+from rlm_secure.scale.contexts import SharedContexts, fetched
 from rlm_secure.scale.leases import Account, LeaseNeed, Leases
 from rlm_secure.scale.node import AUDITED, Examined, Message, Node, NodeOrder
-from rlm_secure.scale.shares import Share, part, shared_out
+from rlm_secure.scale.shares import NodeShare, part, shared_out
 
 #: Callbacks of an RLM that are called here for what happens on a node.
 _HEARD: Final = ("on_event", "on_subcall_start", "on_subcall_complete", "on_iteration_start", "on_iteration_complete")
@@ -90,7 +90,7 @@ class _Worker:
 
     node_id: str
     where: str
-    share: Share
+    share: NodeShare
     children: int
     starts: int = 1
     name: str = ""
@@ -117,10 +117,10 @@ class _Worker:
         return self.account.most == self.share.calls >= self.account.held.calls
 
     @property
-    def used(self) -> Share:
+    def used(self) -> NodeShare:
         """What it may still use."""
         running = min(len(self.running), self.threads)
-        return self.share.most(Share(running, 0 if self.settled else self.before))
+        return self.share.most(NodeShare(running, 0 if self.settled else self.before))
 
 
 class _Driver:
@@ -143,7 +143,7 @@ class _Driver:
         self._unfit: dict[str, Examined] = {}
         self._lost: list[str] = []
         self._named = 0
-        self._whole = Share(batch.concurrency, rlm.policy.lm.concurrency)
+        self._whole = NodeShare(batch.concurrency, rlm.policy.lm.concurrency)
         #: The nodes that had an actor and live, those that have had none yet, and when both were looked at.
         self._seen: set[str] = set()
         self._new: list[dict[str, Any]] = []
@@ -153,7 +153,7 @@ class _Driver:
         self._failed: AuditLogError | None = None
         #: What was asked of those that run, with what it names on this machine read.
         self._prompts: dict[int, Any] = {}
-        self._contexts = Contexts(ray, rlm, batch)
+        self._contexts = SharedContexts(ray, rlm, batch)
         self._sent = rlm.changed(**dict.fromkeys(_HEARD), audit=None, verbose=False)
         self._sent.__reduce__()  # raises TypeError, before Ray would print what it cannot pickle
 

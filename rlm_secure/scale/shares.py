@@ -13,25 +13,25 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class NodeShare:
     """Prompts that run, and model calls that are in flight, at the same time."""
 
     slots: int = 0
     calls: int = 0
 
-    def __add__(self, other: Share) -> Share:
-        return Share(self.slots + other.slots, self.calls + other.calls)
+    def __add__(self, other: NodeShare) -> NodeShare:
+        return NodeShare(self.slots + other.slots, self.calls + other.calls)
 
-    def __sub__(self, other: Share) -> Share:
-        return Share(self.slots - other.slots, self.calls - other.calls)
+    def __sub__(self, other: NodeShare) -> NodeShare:
+        return NodeShare(self.slots - other.slots, self.calls - other.calls)
 
-    def least(self, other: Share) -> Share:
+    def least(self, other: NodeShare) -> NodeShare:
         """The smaller of each number."""
-        return Share(min(self.slots, other.slots), min(self.calls, other.calls))
+        return NodeShare(min(self.slots, other.slots), min(self.calls, other.calls))
 
-    def most(self, other: Share) -> Share:
+    def most(self, other: NodeShare) -> NodeShare:
         """The larger of each number."""
-        return Share(max(self.slots, other.slots), max(self.calls, other.calls))
+        return NodeShare(max(self.slots, other.slots), max(self.calls, other.calls))
 
     @property
     def enough(self) -> bool:
@@ -39,17 +39,17 @@ class Share:
         return self.slots > 0 and self.calls > 0
 
 
-def shared_out(whole: Share, members: Sequence[tuple[Share, Share]], joining: int) -> list[Share]:
+def shared_out(whole: NodeShare, members: Sequence[tuple[NodeShare, NodeShare]], joining: int) -> list[NodeShare]:
     """What each member may have from now on, and after them those that join.
 
     `members` have what they were last told to have, and what they may still use, which is at least that.
     """
-    free = (whole - total(used for _, used in members)).most(Share())
+    free = (whole - total(used for _, used in members)).most(NodeShare())
     given = []
     for number in range(len(members) + joining):
-        told = members[number][0] if number < len(members) else Share()
-        aim = Share(*(part(each, number, len(members) + joining) for each in (whole.slots, whole.calls)))
-        more = (aim - told).most(Share()).least(free)
+        told = members[number][0] if number < len(members) else NodeShare()
+        aim = NodeShare(*(part(each, number, len(members) + joining) for each in (whole.slots, whole.calls)))
+        more = (aim - told).most(NodeShare()).least(free)
         free -= more
         given.append(told.least(aim) + more)
     return given
@@ -60,6 +60,6 @@ def part(whole: int, number: int, of: int) -> int:
     return whole // of + (number < whole % of)
 
 
-def total(shares: Iterable[Share]) -> Share:
+def total(shares: Iterable[NodeShare]) -> NodeShare:
     """All of them together."""
-    return sum(shares, Share())
+    return sum(shares, NodeShare())

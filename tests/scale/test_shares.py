@@ -6,38 +6,38 @@ import random
 
 import pytest
 
-from rlm_secure.scale.shares import Share, shared_out, total
+from rlm_secure.scale.shares import NodeShare, shared_out, total
 
 
 @pytest.mark.parametrize(
     ("whole", "members", "joining", "given"),
     [
-        (Share(4, 8), [], 3, [Share(2, 3), Share(1, 3), Share(1, 2)]),
+        (NodeShare(4, 8), [], 3, [NodeShare(2, 3), NodeShare(1, 3), NodeShare(1, 2)]),
         # One that joins waits until another uses less.
-        (Share(4, 4), [(Share(2, 2), Share(2, 2))] * 2, 1, [Share(2, 2), Share(1, 1), Share(0, 0)]),
-        (Share(4, 4), [(Share(2, 2), Share(2, 2)), (Share(1, 1), Share(2, 1))], 1, [Share(2, 2), Share(1, 1), Share(0, 1)]),
-        (Share(4, 4), [(Share(2, 2), Share(2, 2)), (Share(1, 1), Share(1, 1))], 1, [Share(2, 2), Share(1, 1), Share(1, 1)]),
+        (NodeShare(4, 4), [(NodeShare(2, 2), NodeShare(2, 2))] * 2, 1, [NodeShare(2, 2), NodeShare(1, 1), NodeShare(0, 0)]),
+        (NodeShare(4, 4), [(NodeShare(2, 2), NodeShare(2, 2)), (NodeShare(1, 1), NodeShare(2, 1))], 1, [NodeShare(2, 2), NodeShare(1, 1), NodeShare(0, 1)]),
+        (NodeShare(4, 4), [(NodeShare(2, 2), NodeShare(2, 2)), (NodeShare(1, 1), NodeShare(1, 1))], 1, [NodeShare(2, 2), NodeShare(1, 1), NodeShare(1, 1)]),
         # What a lost machine had is that of the others.
-        (Share(4, 4), [(Share(1, 2), Share(1, 2))], 0, [Share(4, 4)]),
+        (NodeShare(4, 4), [(NodeShare(1, 2), NodeShare(1, 2))], 0, [NodeShare(4, 4)]),
         # More is used than there is: nothing is free.
-        (Share(2, 2), [(Share(2, 2), Share(2, 2)), (Share(1, 1), Share(1, 1))], 0, [Share(1, 1), Share(1, 1)]),
+        (NodeShare(2, 2), [(NodeShare(2, 2), NodeShare(2, 2)), (NodeShare(1, 1), NodeShare(1, 1))], 0, [NodeShare(1, 1), NodeShare(1, 1)]),
     ],
 )
 def test_everyone_gets_a_part_of_what_is_free(
-    whole: Share, members: list[tuple[Share, Share]], joining: int, given: list[Share]
+    whole: NodeShare, members: list[tuple[NodeShare, NodeShare]], joining: int, given: list[NodeShare]
 ) -> None:
     assert shared_out(whole, members, joining) == given
 
 
 def test_a_share_is_enough_for_a_prompt_with_a_slot_and_a_call() -> None:
-    assert [Share(*each).enough for each in [(1, 1), (0, 1), (1, 0)]] == [True, False, False]
+    assert [NodeShare(*each).enough for each in [(1, 1), (0, 1), (1, 0)]] == [True, False, False]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_limit_holds_while_machines_come_and_go(seed: int) -> None:
     luck = random.Random(seed)
-    whole = Share(luck.randint(1, 12), luck.randint(1, 12))
-    members: list[tuple[Share, Share]] = []
+    whole = NodeShare(luck.randint(1, 12), luck.randint(1, 12))
+    members: list[tuple[NodeShare, NodeShare]] = []
     joining = 0
     for turn in range(300):
         if turn < 250 and luck.random() < 0.2:
