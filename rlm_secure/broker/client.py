@@ -16,23 +16,32 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from rlm_secure.broker import signed
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Events, Started
-from rlm_secure.broker.transports import BadResponse, Body, Closed, Response, Stored, Transport, TransportLost
+from rlm_secure.broker.transports import (
+    BadResponse,
+    Body,
+    Closed,
+    Response,
+    Several,
+    Stored,
+    Transport,
+    TransportLost,
+)
 from rlm_secure.broker.transports.http1 import SLOWEST_RATE
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
 
 _log = logging.getLogger("rlm_secure.broker")
 
 VERSION: Final = 1
-#: Bytes of one chunk of a context, and of one that is in a file of the sandbox.
+#: Bytes of one chunk of a context, in a file of the sandbox or not.
 CHUNK: Final = 4 * 1024 * 1024
-STORED_CHUNK: Final = 8 * 1024 * 1024
 
 #: Longest wait of one long poll, and how much longer its answer may take (seconds).
 _POLL_SECONDS = 20.0
@@ -151,33 +160,79 @@ class BrokerClient:
     ) -> None:
         """Upload a context in chunks. The bytes are never copied as a whole, and hashed once.
 
-        It takes at most `seconds` and what its bytes take at the slowest rate. `stored` gives each chunk of
-        STORED_CHUNK bytes that is in a file of the sandbox already, or None where it could not be put there.
+        It takes at most `seconds` and what its bytes take at the slowest rate. `stored` gives each chunk that
+        is in a file of the sandbox already, or None where it could not be put there.
         """
         deadline = time.monotonic() + seconds + data.nbytes / SLOWEST_RATE
-        whole = hashlib.sha256()
-        offset = 0
-        size = STORED_CHUNK
-        while True:
-            there = None if stored is None else next(stored, None)
-            if there is None:
-                stored, size = None, CHUNK
-            chunk = data[offset : offset + size]
-            digest = hashlib.sha256(chunk)
-            whole.update(digest.digest())
-            target = f"/context/{number}?offset={offset}&total={data.nbytes}"
-            offset += chunk.nbytes
-            if offset == data.nbytes:
-                target += f"&sha256={whole.hexdigest()}"
-            left = max(deadline - time.monotonic(), 0.01)
-            answer = self._request("PUT", target, there or chunk, seconds=left, digest=digest.hexdigest())
-            if there is not None and there.refused:
-                _log.warning("a context comes over the stream: the sandbox did not take its file (%s)", there.refused)
-                stored, size = None, CHUNK
-            if signed.received(answer) != offset:
-                raise ProtocolViolation("the broker broke the protocol: it lost a part of a context")
-            if offset == data.nbytes:
-                return
+        chunks = _Chunks(number, data)
+        if stored is not None:
+            self._upload_stored(chunks, stored, deadline)
+        del stored  # what is still being put there is cancelled
+        while not chunks.done:
+            self._put(chunks.take(CHUNK), deadline)
+
+    def _upload_stored(self, chunks: _Chunks, stored: Iterator[Stored | None], deadline: float) -> None:
+        """Upload the chunks that are in files, as long as they are put there and taken from there.
+
+        Not every answer is waited for: each takes as long as the sandbox is far. What is not answered, because a
+        connection ended, is sent again.
+        """
+        unanswered: deque[_Chunk] = deque()
+        there = next(stored, None)
+        while there is not None:
+            try:
+                with self._transport.exchanges(deadline=deadline, patience=_ANSWER_SECONDS) as several:
+                    while there is not None:
+                        behind = there.behind
+                        unanswered.append(chunks.take(len(there), there))
+                        there = None
+                        self._send(several, unanswered[-1])
+                        while len(unanswered) > behind:
+                            self._answered(several, unanswered)
+                        there = next(stored, None)
+                    while unanswered:
+                        self._answered(several, unanswered)
+            except TransportLost:
+                if there is not None:  # not even a connection: what it waits for, and how long, is said below
+                    unanswered.append(chunks.take(len(there), there))
+                refused = self._put_again(unanswered, deadline)
+                unanswered.clear()
+                there = None if refused else next(stored, None)
+            except BadResponse as bad:
+                raise ProtocolViolation(f"the broker broke the protocol: {bad}") from None
+
+    def _send(self, several: Several, chunk: _Chunk) -> None:
+        chunk.number = self._next()
+        headers = self._key.headers(chunk.number, "PUT", chunk.target, chunk.digest)
+        several.send("PUT", chunk.target, headers, chunk.body)
+
+    def _answered(self, several: Several, unanswered: deque[_Chunk]) -> None:
+        """Accept the answer to the first of these. Raises TransportLost where it says that it is to be sent again."""
+        chunk = unanswered[0]
+        answer = several.answer(_SMALL_ANSWER)
+        message = self._believe(answer, chunk.number, "PUT", chunk.target)
+        if message is None or self._is_stale(message, answer.status):
+            raise TransportLost("it was not applied")
+        self._accept(message, answer.status, "PUT", chunk.target)
+        chunk.check(message)
+        unanswered.popleft()
+
+    def _put_again(self, unanswered: Iterable[_Chunk], deadline: float) -> bool:
+        """Send again what did not arrive. Whether the sandbox did not take a file, and got its bytes instead."""
+        chunks = list(unanswered)
+        arrived, refused = 0, ""
+        for chunk in chunks:
+            if chunk.end > arrived:
+                arrived = self._put(chunk, deadline, most=chunks[-1].end)
+                refused = refused or (chunk.body.refused if isinstance(chunk.body, Stored) else "")
+        if refused:
+            _log.warning("a context comes over the stream: the sandbox did not take its file (%s)", refused)
+        return bool(refused)
+
+    def _put(self, chunk: _Chunk, deadline: float, *, most: int = 0) -> int:
+        """Send a chunk until it is answered, and return how many bytes of the context have arrived."""
+        left = max(deadline - time.monotonic(), 0.01)
+        return chunk.check(self._request("PUT", chunk.target, chunk.body, seconds=left, digest=chunk.digest), most)
 
     def drop(self, number: int, *, seconds: float) -> None:
         """Delete a context."""
@@ -244,18 +299,25 @@ class BrokerClient:
                 message = self._believe(answer, number, method, target)
                 if message is None:
                     said = f"its ingress answers {answer.status}"
-                elif answer.status == 200:
-                    self._count(message)
-                    return message
-                else:
-                    refusal = signed.refusal(message)
-                    if refusal.rule != "stale-id" or attempt >= len(_RETRY_SECONDS):
-                        asked = f"{method} {target.partition('?')[0]}"
-                        raise Declined(answer.status, refusal.rule, f"the broker refused {asked}: {refusal.text}")
+                elif self._is_stale(message, answer.status) and attempt < len(_RETRY_SECONDS):
                     number = self._next()  # another thread's request overtook this one, which was not applied
+                else:
+                    self._accept(message, answer.status, method, target)
+                    return message
             pause = _RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)] * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries
             time.sleep(max(min(pause, give_up - time.monotonic()), 0.0))
             attempt += 1
+
+    def _is_stale(self, message: Mapping[str, Any], status: int) -> bool:
+        return status != 200 and signed.refusal(message).rule == "stale-id"
+
+    def _accept(self, message: Mapping[str, Any], status: int, method: str, target: str) -> None:
+        """Raises Declined for a refusal."""
+        if status != 200:
+            refusal = signed.refusal(message)
+            asked = f"{method} {target.partition('?')[0]}"
+            raise Declined(status, refusal.rule, f"the broker refused {asked}: {refusal.text}")
+        self._count(message)
 
     def _believe(self, answer: Response, number: int, method: str, target: str) -> dict[str, Any] | None:
         """The message in a signed answer; None where the ingress is temporarily unavailable."""
@@ -286,6 +348,51 @@ class BrokerClient:
             self._tellable -= 1
             self._said = self._refused
             self._refusals(self._refused)
+
+
+class _Chunk:
+    """A part of a context, and the request that carries it: its bytes up to `end`, in a file of the sandbox or not."""
+
+    def __init__(self, target: str, digest: str, body: memoryview | Stored, end: int) -> None:
+        self.target = target
+        self.digest = digest
+        self.body = body
+        self.end = end
+        self.number = 0
+
+    def check(self, answer: Mapping[str, Any], most: int = 0) -> int:
+        """How many bytes of the context the broker has: with this chunk, and maybe with others up to `most`.
+
+        Raises ProtocolViolation for any other number.
+        """
+        received = signed.received(answer)
+        if not self.end <= received <= max(most, self.end):
+            raise ProtocolViolation("the broker broke the protocol: it lost a part of a context")
+        return received
+
+
+class _Chunks:
+    """The chunks of the context `number`, in order. The last one carries the hash of all hashes."""
+
+    def __init__(self, number: int, data: memoryview) -> None:
+        self._number = number
+        self._data = data
+        self._whole = hashlib.sha256()
+        self._offset = 0
+        self.done = False
+
+    def take(self, size: int, stored: Stored | None = None) -> _Chunk:
+        """The next one, of `size` bytes where there are so many left; `stored` are its bytes in a file."""
+        total = self._data.nbytes
+        chunk = self._data[self._offset : self._offset + size]
+        digest = hashlib.sha256(chunk)
+        self._whole.update(digest.digest())
+        target = f"/context/{self._number}?offset={self._offset}&total={total}"
+        self._offset += chunk.nbytes
+        self.done = self._offset == total
+        if self.done:
+            target += f"&sha256={self._whole.hexdigest()}"
+        return _Chunk(target, digest.hexdigest(), chunk if stored is None else stored, self._offset)
 
 
 def _encode(message: Mapping[str, Any]) -> bytes:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rlm_secure.broker.client import STORED_CHUNK
+from rlm_secure.broker.client import CHUNK
 from rlm_secure.broker.transports import Stored
 from rlm_secure.environments.cloud import stored as module
 from rlm_secure.environments.cloud.stored import Uplink, stored
@@ -46,6 +46,31 @@ def test_what_is_slow_to_send_is_compressed_and_what_is_fast_is_not() -> None:
     assert slow.pack(memoryview(bytes(70_000) + bytes(noise))) is not None
 
 
+def test_how_far_a_sandbox_is_does_not_make_its_network_slow() -> None:
+    far = Uplink()
+    far.took(100_000, 0.2)
+    far.took(20_000_000, 0.4)
+    assert far._rate == pytest.approx(1e8)
+    far.took(20_000_000, 0.2)  # as far as an empty file, by what is known: it is not infinitely fast
+    assert far._rate == pytest.approx(1e9)
+    several = Uplink()
+    with several.writing(8_000_000), several.writing(8_000_000), several.writing(8_000_000):
+        time.sleep(0.2)
+    assert 24_000_000 / several._rate == pytest.approx(0.02, rel=0.5), "they shared the time"
+    rate = several._rate
+    with pytest.raises(OSError), several.writing(100_000_000):
+        raise OSError
+    assert several._rate == rate
+    assert several._under_way == 0
+
+
+@pytest.mark.parametrize(("rate", "ahead"), [(1e5, 2), (module._RATE, 6), (1e9, 6), (7e6, 4)])
+def test_more_files_are_on_their_way_where_they_take_less_time(rate: float, ahead: int) -> None:
+    uplink = Uplink()
+    uplink.took(int(rate), 1.0)
+    assert uplink.ahead == ahead
+
+
 def test_what_only_begins_well_is_not_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Uplink()
     slow.took(1_000_000, 40.0)
@@ -53,42 +78,51 @@ def test_what_only_begins_well_is_not_compressed(monkeypatch: pytest.MonkeyPatch
     assert slow.pack(memoryview(bytes(100) + os.urandom(2_000_000))) is None
 
 
-def test_two_files_are_on_their_way_and_come_in_order(loop: Loop) -> None:
-    data = memoryview(bytes(4 * STORED_CHUNK + 5))
-    under_way, most, names = 0, 0, []
+@pytest.mark.parametrize(("room", "expected"), [(1, 1), (3, 2), (12, 6)])
+def test_files_are_on_their_way_together_and_come_in_order(loop: Loop, room: int, expected: int) -> None:
+    data = memoryview(bytes(8 * CHUNK + 5))
+    under_way, most, names = 0, 0, set()
 
     async def put(name: str, content: bytes) -> str:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.2 / (1 + len(names)))
         under_way -= 1
-        names.append(name)
+        names.add(name)
         return name
 
-    found = list(stored(loop, put, explain, Uplink(), data))
-    assert [len(each) for each in found if each is not None] == [STORED_CHUNK] * 4 + [5]
-    assert [each.name for each in found if each is not None] == names
-    assert most == 2
+    found = [each for each in stored(loop, put, explain, Uplink(), data, room) if each is not None]
+    assert [len(each) for each in found] == [CHUNK] * 8 + [5]
+    assert {each.name for each in found} == names
+    assert most == expected
+    assert {each.behind for each in found} == {room // 2}
 
 
 def test_after_a_file_that_cannot_be_written_none_is_tried(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:
     ended = threading.Event()
-    tried: list[str] = []
+    tried: set[int] = set()
+    data = bytearray(9 * CHUNK)
+    data[::CHUNK] = range(9)
+    fast = Uplink()
+    fast.took(1 << 40, 1.0)  # nothing is compressed: the first byte is the chunk's number
 
     async def put(name: str, content: bytes) -> str:
-        tried.append(name)
-        if len(tried) == 1:
-            raise OSError("no disk")
+        tried.add(content[0])
         try:
+            while tried < {0, 1, 2}:
+                await asyncio.sleep(0.01)
+            if content[0] == 0:
+                raise OSError("no disk")
             await asyncio.sleep(60)
         finally:
-            ended.set()
+            if content[0] == 2:
+                ended.set()
         return name
 
-    assert list(stored(loop, put, explain, Uplink(), memoryview(bytes(9 * STORED_CHUNK)))) == [None]
-    assert ended.wait(10), "the one that was on its way is cancelled"
-    assert len(tried) == 2
+    assert list(stored(loop, put, explain, fast, memoryview(data))) == [None]
+    assert ended.wait(10), "what was on its way is cancelled"
+    assert tried <= set(range(6))
     assert [each.getMessage() for each in caplog.records] == [
         "a context comes over the stream: its file could not be put there (no disk)"
     ]
@@ -108,7 +142,7 @@ def test_who_stops_cancels_what_is_on_its_way(loop: Loop) -> None:
             ended.set()
         return name
 
-    chunks = stored(loop, put, explain, Uplink(), memoryview(bytes(STORED_CHUNK)))
+    chunks = stored(loop, put, explain, Uplink(), memoryview(bytes(CHUNK)))
     closing = threading.Timer(0.3, loop.close)
     closing.start()
     started = time.monotonic()

@@ -555,7 +555,7 @@ READERS: dict[str, Reader] = {
     "audit/read/trajectory.py": Reader("find in a loop, loads", ("trajectories that are audited",)),
     "audit/read/yaml_document.py": Reader("get_event", ("YAML",)),
     "audit/rules/packages.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
-    "broker/client.py": Reader("decode, partition in a loop", ("signed answers",)),
+    "broker/client.py": Reader("decode", ("signed answers",)),
     "broker/protocol.py": Reader("binascii.a2b_base64 loads", ("frames in the host", "signed answers", "values with tags")),
     "broker/signed.py": Reader("event", ("signed answers",)),
     "broker/transports/http1.py": Reader("find in a loop, recv", ("host http",)),

@@ -10,7 +10,9 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
 
 class TransportLost(Exception):
@@ -39,6 +41,7 @@ class Stored:
 
     `name` is the file, `stored` its size, `packed` whether it is compressed (zlib). The supervisor checks the bytes
     against the signed digest, wherever they come from. `refused` says why the sandbox did not take them from there.
+    `behind` is how many other files may be there meanwhile whose requests are not answered.
     """
 
     def __init__(self, name: str, stored: int, data: memoryview, *, packed: bool) -> None:
@@ -46,6 +49,7 @@ class Stored:
         self.stored = stored
         self.data = data
         self.packed = packed
+        self.behind = 0
         self.refused = ""
 
     def __len__(self) -> int:
@@ -53,6 +57,17 @@ class Stored:
 
 
 Body = bytes | memoryview | Stored
+
+
+class Several(Protocol):
+    """Requests over one connection, of which several may be on their way. Both methods raise as Transport.request."""
+
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: Body) -> None:
+        """Send a request; only StdioTransport takes a Stored body."""
+
+    def answer(self, limit: int) -> Response:
+        """The answer, of at most `limit` bytes, to the first request that has none yet."""
+        ...
 
 
 class Transport(ABC):
@@ -78,6 +93,10 @@ class Transport(ABC):
         bytes take at the slowest rate (http1.Pace). Only StdioTransport takes a Stored body.
         Raises TransportLost when it may be sent again, BadResponse when not. Never follows a redirect.
         """
+
+    def exchanges(self, *, deadline: float, patience: float) -> AbstractContextManager[Several]:  # noqa: ARG002
+        """A connection for several requests at once; see `request` for the times. Raises TransportLost."""
+        raise TransportLost(f"the transport {self.name!r} carries one request at a time")
 
     @abstractmethod
     def close(self) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol, cast
 
@@ -54,8 +55,8 @@ class Connection(Protocol):
 class Fetching(Connection, Protocol):
     """A connection that can have the sandbox send bytes that are there already."""
 
-    def fetch(self, stored: Stored, /) -> None:
-        """Have `stored` sent to the supervisor. Raises OSError as `send` does."""
+    def fetch(self, head: bytes, stored: Stored, /) -> None:
+        """Send `head`, and have `stored` sent to the supervisor after it. Raises OSError as `send` does."""
 
 
 class Pace:
@@ -78,6 +79,10 @@ class Pace:
         """Count bytes that were sent or received."""
         self._moved += size
         self._moved_at = time.monotonic()
+
+    def credit(self, size: int) -> None:
+        """Give the time that `size` bytes take, which were sent before."""
+        self._moved += size
 
     def left(self) -> float:
         """Seconds for the next step. Raises TransportLost when there are none."""
@@ -103,25 +108,67 @@ def exchange(
 
     See Pace for `deadline`, `patience` and `acknowledged`.
     """
-    pace = Pace(deadline, patience, acknowledged)
-    reader = _Reader(connection, pace)
-    head = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-    if method in ("POST", "PUT"):
-        head.append(f"Content-Length: {len(body)}")
-    _send(connection, "\r\n".join([*head, "", ""]).encode("ascii"), body, pace)
-    status, received = _head(reader)
-    content = _body(reader, received, limit)
-    keep = received.get("connection", "").lower() != "close" and not reader.closed and not reader.buffer
-    return Response(status, received, content), keep
+    one = Exchanges(connection, deadline=deadline, patience=patience, acknowledged=acknowledged)
+    one.send(method, target, headers, body)
+    answer = one.answer(limit)
+    return answer, one.reusable
+
+
+class Exchanges:
+    """Requests over one connection, and their answers, which come in the same order: several may be on their way.
+
+    See Pace for `deadline`, `patience` and `acknowledged`: a request has its own pace, with the time that the bytes of
+    those before it may take that are not answered.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        deadline: float,
+        patience: float = math.inf,
+        acknowledged: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._connection = connection
+        self._limits = deadline, patience, acknowledged
+        self._reader = _Reader(connection, Pace(*self._limits))
+        self._unanswered: deque[int] = deque()
+        self._kept = False
+
+    @property
+    def reusable(self) -> bool:
+        """Whether all requests were answered, and the connection can carry more."""
+        return self._kept and not self._unanswered
+
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: Body) -> None:
+        """Send a request. Raises TransportLost."""
+        head = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+        if method in ("POST", "PUT"):
+            head.append(f"Content-Length: {len(body)}")
+        self._reader.pace = pace = Pace(*self._limits)
+        pace.credit(sum(self._unanswered))
+        self._kept = False
+        self._unanswered.append(len(body))
+        _send(self._connection, "\r\n".join([*head, "", ""]).encode("ascii"), body, pace)
+
+    def answer(self, limit: int) -> Response:
+        """The answer to the first request that has none yet, of at most `limit` bytes. Raises as Transport.request."""
+        reader = self._reader
+        status, received = _head(reader)
+        content = _body(reader, received, limit)
+        self._unanswered.popleft()
+        ends = received.get("connection", "").lower() == "close" or reader.closed
+        self._kept = not ends and not reader.buffer
+        return Response(status, received, content)
 
 
 def _send(connection: Connection, head: bytes, body: Body, pace: Pace) -> None:
-    if isinstance(body, Stored):
-        _send(connection, head, b"", pace)
-        cast("Fetching", connection).fetch(body)
-        pace.moved(len(body))
-        return
     try:
+        if isinstance(body, Stored):
+            connection.settimeout(pace.left())
+            cast("Fetching", connection).fetch(head, body)
+            pace.moved(len(body))
+            return
         for part in (head + bytes(body),) if len(body) < 65536 else (head, body):
             view = memoryview(part)
             while view:
@@ -142,7 +189,7 @@ class _Reader:
 
     def __init__(self, connection: Connection, pace: Pace) -> None:
         self._connection = connection
-        self._pace = pace
+        self.pace = pace
         self.buffer = bytearray()
         self.closed = False
 
@@ -151,12 +198,12 @@ class _Reader:
         chunk: bytes | None = None
         try:
             while chunk is None:
-                self._connection.settimeout(self._pace.left())
+                self._connection.settimeout(self.pace.left())
                 with contextlib.suppress(TimeoutError):  # see _send
                     chunk = self._connection.recv(min(max(wanted, 4096), 1 << 20))
         except OSError as error:
             raise TransportLost(f"the answer was cut off: {error}") from None
-        self._pace.moved(len(chunk))
+        self.pace.moved(len(chunk))
         self.closed = self.closed or not chunk
         self.buffer += chunk
         return bool(chunk)

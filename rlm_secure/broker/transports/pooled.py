@@ -1,14 +1,15 @@
-"""What transports with reusable connections share: each connection carries one request at a time."""
+"""What transports with reusable connections share: a connection carries the requests of one user at a time."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Generic, TypeVar
 
 from rlm_secure.broker.transports import Body, Response, Transport
-from rlm_secure.broker.transports.http1 import Connection, exchange
+from rlm_secure.broker.transports.http1 import Connection, Exchanges, exchange
 
 _Kept = TypeVar("_Kept", bound=Connection)
 
@@ -49,6 +50,24 @@ class PooledTransport(Transport, Generic[_Kept]):
             return answer
         finally:
             self._give_back(connection, keep)
+
+    @contextlib.contextmanager
+    def exchanges(self, *, deadline: float, patience: float) -> Iterator[Exchanges]:
+        """A connection for several requests, which may be on their way at once. See Transport.request for the times.
+
+        Raises TransportLost where there is none by `deadline`.
+        """
+        connection = self._take(deadline)
+        several = Exchanges(
+            connection,
+            deadline=deadline,
+            patience=patience,
+            acknowledged=lambda: self._acknowledged(connection),
+        )
+        try:
+            yield several
+        finally:
+            self._give_back(connection, several.reusable)
 
     def _acknowledged(self, connection: _Kept) -> int:  # noqa: ARG002 - a socket does not tell
         """How many bytes sent over the connection are known to have arrived."""

@@ -93,10 +93,14 @@ class Channel:
         self._tube.send(self, line, len(piece), time.monotonic() + self._timeout)
         return len(piece)
 
-    def fetch(self, stored: Stored) -> None:
-        """Have bytes sent from a file of the sandbox. Raises OSError as `send` does."""
-        named = {"f": stored.name, "s": stored.stored, "of": len(stored), "z": stored.packed}
-        self._tube.send(self, {"c": self._name, **named}, 0, time.monotonic() + self._timeout)
+    def fetch(self, head: bytes, stored: Stored) -> None:
+        """Send `head`, of at most a piece, and have bytes of a file sent after it. Raises OSError as `send` does.
+
+        In one line: two might travel in two requests to the provider, one after the other.
+        """
+        line: dict[str, Any] = {"c": self._name, "d": base64.b64encode(head).decode("ascii")}
+        line |= {"f": stored.name, "s": stored.stored, "of": len(stored), "z": stored.packed}
+        self._tube.send(self, line, len(head), time.monotonic() + self._timeout)
 
     def recv(self, size: int) -> bytes:
         """At most `size` bytes received; b"" at the end. Raises OSError in the same cases, or on timeout."""

@@ -106,6 +106,7 @@ class DaytonaProvider(Provider):
     name = "daytona"
     network = "networkBlockAll true, public false"
     renew_every: ClassVar[float | None] = UNRENEWED_SECONDS / 3
+    files: ClassVar[int] = 12
     bind: ClassVar[str] = "0.0.0.0"  # noqa: S104 - previews come from outside its loopback; requests need our key
 
     def __init__(
@@ -118,6 +119,7 @@ class DaytonaProvider(Provider):
         self._size = size
         self._client: Any = None
         self._sandbox: Any = None
+        self._home = ""
         self._secrets: tuple[str, ...] = (self._connection["api_key"],)
 
     async def create(self, plan: SandboxPlan) -> Made:
@@ -148,7 +150,9 @@ class DaytonaProvider(Provider):
 
     async def put(self, name: str, data: bytes) -> str:
         """See Provider.put."""
-        path = f"{(await self._sandbox.get_work_dir()).rstrip('/')}/{name}"
+        if not self._home:
+            self._home = (await self._sandbox.get_work_dir()).rstrip("/")
+        path = f"{self._home}/{name}"
         await self._sandbox.fs.upload_file(data, path, timeout=math.ceil(put_seconds(len(data))))
         return path
 

@@ -96,6 +96,7 @@ class E2BProvider(Provider):
     name = "e2b"
     network = "deny_out 0.0.0.0/0, allow_internet_access false, allow_public_traffic false"
     renew_every: ClassVar[float | None] = UNRENEWED_SECONDS / 3
+    files: ClassVar[int] = 12
 
     def __init__(self, template: str, user: str, options: Mapping[str, str]) -> None:
         self._template = template

@@ -352,6 +352,7 @@ class CloudLease(Lease):
             self._provider.explain,
             self._uplink,
             data,
+            self._provider.files,
         )
 
     def _running(self) -> bool:

@@ -130,6 +130,7 @@ class ModalProvider(Provider):
     name = "modal"
     network = "block_network true, no tunnel"
     renew_every: ClassVar[float | None] = UNRENEWED_SECONDS / 3
+    files: ClassVar[int] = 12
     pinned: ClassVar[bool] = True
     bind: ClassVar[str] = "0.0.0.0"  # noqa: S104 - the proxy comes from outside its loopback; requests need our key
 

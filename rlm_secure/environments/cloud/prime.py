@@ -119,6 +119,7 @@ class PrimeProvider(Provider):
     name = "prime"
     network = "network_allowlist empty, names included"
     renew_every: ClassVar[float | None] = UNRENEWED_SECONDS / 3
+    files: ClassVar[int] = 12
     pinned: ClassVar[bool] = True
 
     def __init__(
@@ -133,6 +134,7 @@ class PrimeProvider(Provider):
         self._client: Any = None
         self._id = ""
         self._begun = False
+        self._folders: dict[str, str] = {}
 
     async def create(self, plan: SandboxPlan) -> Made:
         """See Provider.create."""
@@ -163,11 +165,13 @@ class PrimeProvider(Provider):
         """See Provider.put."""
         # An uploaded file belongs to root. The supervisor's user creates the directory, because it listens there.
         folder, _, file = name.rpartition("/")
-        command = f"umask 077 && mkdir -p {shlex.quote(folder)} && cd {shlex.quote(folder)} && pwd"
-        done = await self._do(command)
-        if done.exit_code:
-            raise OSError(f"no directory could be made: {done.stderr}")
-        path = f"{done.stdout.splitlines()[-1]}/{file}"
+        if folder not in self._folders:
+            command = f"umask 077 && mkdir -p {shlex.quote(folder)} && cd {shlex.quote(folder)} && pwd"
+            done = await self._do(command)
+            if done.exit_code:
+                raise OSError(f"no directory could be made: {done.stderr}")
+            self._folders[folder] = done.stdout.splitlines()[-1]
+        path = f"{self._folders[folder]}/{file}"
         await self.client.upload_bytes(self._id, path, data, file, timeout=math.ceil(put_seconds(len(data))))
         return path
 

@@ -88,6 +88,8 @@ class Provider(ABC):
     #: Whether a running command keeps the sandbox from being idle: the supervisor must then end when not renewed. It
     #: does not end with its own stream.
     pinned: ClassVar[bool] = False
+    #: How many files of 4 MiB a sandbox has room for at a time. A file system in memory has less than a disk.
+    files: ClassVar[int] = 6
     #: The address on which a broker listens for the provider's ingress.
     bind: ClassVar[str] = "127.0.0.1"
 

@@ -4,7 +4,8 @@ One JSON object per line: {"n": 5, "a": 3, "c": 1, "d": "<base64>"} is the 5th l
 3 lines of the other direction, and carries bytes of connection 1; "end": true closes the connection. {"a": 3} only
 acknowledges, {"a": 3, "again": true} asks for everything after 3, and {"bye": true} ends the program where the end of a
 stream cannot be seen. {"n": 6, "a": 3, "c": 1, "f": "<name>", "s": 900, "of": 4000, "z": true} sends the connection the
-4000 bytes that a file of 900 bytes holds, compressed, and removes the file (fetch.py). The first line of a connection
+4000 bytes that a file of 900 bytes holds, compressed, and removes the file (fetch.py); "d" goes before them, and later
+lines after them. The first line of a connection
 opens it. Lines may be lost, duplicated or mixed with output of a shell: data is delivered once, in order and unchanged,
 or not at all.
 
@@ -187,8 +188,7 @@ class Dial:
         self._inbound = bytearray()
         self._outbound = bytearray()
         self._connections: dict[int, socket.socket] = {}
-        self._waiting: dict[int, bytearray] = {}
-        self._fetches: dict[int, Fetch] = {}
+        self._outgoing: dict[int, Outgoing] = {}
         self._stored = os.path.join(os.path.dirname(path), STORED)
         self._misses = 0
         self._running = True
@@ -206,8 +206,7 @@ class Dial:
                 poll.register(self._sink, select.POLLOUT)
             room = self._sequencer.bytes_out < WINDOW and len(self._outbound) < WINDOW
             for name, connection in self._connections.items():
-                sends = self._waiting[name] or name in self._fetches
-                wanted = (select.POLLIN if room else 0) | (select.POLLOUT if sends else 0)
+                wanted = (select.POLLIN if room else 0) | (select.POLLOUT if self._outgoing[name] else 0)
                 if wanted:
                     poll.register(connection, wanted)
             pause = min(_AGAIN_SECONDS, self._sequencer.acknowledges_in(time.monotonic()))
@@ -281,21 +280,8 @@ class Dial:
             return
         if end:
             self._close(name, tell=False)
-        elif name in self._fetches:
-            self._close(name)  # nothing follows a file before its answer: it would be mixed into it
         elif self._open(name):
-            self._waiting[name] += data
-            if stored is not None:
-                self._fetch(name, *stored)
-            else:
-                self._drain(name)
-
-    def _fetch(self, name: int, *stored: Any) -> None:
-        try:
-            self._fetches[name] = Fetch(self._stored, *stored)
-        except (OSError, ValueError):
-            self._close(name)  # the host sends the bytes itself
-        else:
+            self._outgoing[name].add(data, stored)
             self._drain(name)
 
     def _open(self, name: int) -> bool:
@@ -315,23 +301,18 @@ class Dial:
         self._misses = 0
         connection.setblocking(False)
         self._connections[name] = connection
-        self._waiting[name] = bytearray()
+        self._outgoing[name] = Outgoing(self._stored)
         return True
 
     def _drain(self, name: int) -> None:
-        connection, waiting = self._connections[name], self._waiting[name]
+        connection, outgoing = self._connections[name], self._outgoing[name]
         try:
-            while waiting or name in self._fetches:
-                if not waiting:
-                    waiting += self._fetches[name].read()
-                if not waiting:
-                    self._fetches.pop(name).remove()
-                    return
+            while waiting := outgoing.next():
                 sent = connection.send(waiting)
                 del waiting[:sent]
         except BlockingIOError:
             return
-        except (OSError, ValueError):
+        except (OSError, ValueError):  # of a file as well: the host sends the bytes itself
             self._close(name)
 
     def _carry(self, name: int) -> None:
@@ -351,10 +332,8 @@ class Dial:
         connection = self._connections.pop(name, None)
         if connection is not None:
             connection.close()
-            del self._waiting[name]
-            if (fetch := self._fetches.pop(name, None)) is not None:
-                # Who closed it at the other end asks for the file again; otherwise the bytes come over the stream.
-                (fetch.remove if tell else fetch.close)()
+            # Who closed it at the other end asks for its file again; otherwise the bytes come over the stream.
+            self._outgoing.pop(name).close(remove=tell)
             if tell:
                 self._put(self._sequencer.stamp(self._sequencer.line({"c": name, "end": True}, 0)))
                 self._look_at, self._look_again = 0.0, _LOOK_SECONDS[0]
@@ -391,6 +370,52 @@ class Dial:
             return
         except OSError:
             sys.exit(0)
+
+
+class Outgoing:
+    """What is still to be sent over one connection, in order: bytes, and what files of `directory` hold."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._bytes = bytearray()
+        self._fetch: Fetch | None = None
+        self._then: deque[bytes | tuple[str, int, int, bool]] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._bytes or self._fetch is not None or self._then)
+
+    def add(self, data: bytes, stored: tuple[str, int, int, bool] | None) -> None:
+        """Send `data` after what waits here, and then a file, if there is one."""
+        if self._fetch is None and not self._then:
+            self._bytes += data
+        elif data:
+            self._then.append(data)
+        if stored is not None:
+            self._then.append(stored)
+
+    def next(self) -> bytearray:
+        """What to send now; whoever has sent a part of it deletes that part. Empty: there is nothing.
+
+        Raises OSError or ValueError for a file that is not what was announced. It is opened when its turn comes.
+        """
+        while not self._bytes:
+            if self._fetch is not None:
+                self._bytes += self._fetch.read()
+                if not self._bytes:
+                    self._fetch.remove()
+                    self._fetch = None
+            elif not self._then:
+                break
+            elif isinstance(each := self._then.popleft(), tuple):
+                self._fetch = Fetch(self._directory, *each)
+            else:
+                self._bytes += each
+        return self._bytes
+
+    def close(self, *, remove: bool) -> None:
+        """Close the file that is open, and remove it where nobody asks for it again."""
+        if self._fetch is not None:
+            (self._fetch.remove if remove else self._fetch.close)()
 
 
 def _stored(line: dict[str, Any]) -> tuple[str, int, int, bool]:
