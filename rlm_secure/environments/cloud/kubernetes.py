@@ -47,7 +47,7 @@ from rlm_secure.policy.model import GIB, MIB, Policy
 #: The user of every process of a pod, and the only directory that it can write to: a file system in memory.
 USER: Final = 65532
 WORK: Final = "/rlm-secure"
-#: Room for two files of a context (STORED_CHUNK), which are on their way at a time, and the supervisor.
+#: Room for the files of a context that are there at a time (Provider.files), and the supervisor.
 _WORK_SIZE: Final = "32Mi"
 #: For the container's log alone: its root is read-only, and its work directory is memory.
 _DISK: Final = "64Mi"
