@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from rlm_secure import RLM
-from rlm_secure.broker.client import STORED_CHUNK
+from rlm_secure.broker.client import CHUNK
 from rlm_secure.environments.cloud import cluster, kubernetes
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud.provider import LABEL
@@ -274,19 +274,20 @@ def test_a_full_quota_is_waited_for(cloud: Cloud) -> None:
         assert session.alive
 
 
-def test_two_files_of_a_context_fit_and_one_that_does_not_leaves_nothing(cloud: Cloud) -> None:
+def test_the_files_of_a_context_fit_and_one_that_does_not_leaves_nothing(cloud: Cloud) -> None:
     with cloud.session() as session:
         lease, (box,) = session._lease, cloud.emulator.live
 
         def put(name: str, size: int) -> None:
             lease._loop.call(lease._provider.put(f"files/{name}", bytes(size)), 60)
 
-        put("first", STORED_CHUNK)
-        put("second", STORED_CHUNK)
+        names = [f"file{number}" for number in range(kubernetes.KubernetesProvider.files)]
+        for name in names:
+            put(name, CHUNK)
         with pytest.raises((kubernetes.KubernetesError, ConnectionError)):
             put("full", 40 * MIB)
         listed = ["exec", box.container, "ls", "-A", "/rlm-secure/files"]
-        assert until(lambda: docker(*listed).split() == ["first", "second"], 20.0), docker(*listed)
+        assert until(lambda: docker(*listed).split() == names, 20.0), docker(*listed)
 
 
 # -- its streams -----------------------------------------------------------------------------------------
