@@ -178,6 +178,7 @@ class _Driver:
             self._end()
         except BaseException:  # Ctrl-C as well
             self._tree.stop("Execution cancelled: its batch was cancelled")
+            self._abandon()
             raise
         finally:
             self._done.set()
@@ -280,6 +281,13 @@ class _Driver:
         for worker in self._workers:
             if worker.ready:
                 self._leases.leave(worker.name)
+
+    def _abandon(self) -> None:
+        """Have the nodes end what runs there: sandboxes cost money, and log files are in a temporary folder."""
+        with suppress(Exception):  # they are killed in any case
+            ending = [worker.actor.end.remote(worker.confirmed) for worker in self._workers if worker.ready]
+            if ending:
+                self._ray.wait(ending, num_returns=len(ending), timeout=_END)
 
     # -- what nodes say ------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from functools import partial
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import ray
+
+from rlm_secure.scale.node import Node
 
 
 def note(path: str, text: str) -> None:
@@ -61,6 +64,14 @@ def reply_after(path: str, file: str, prompt: str) -> str:
     while not Path(file).exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     return prompt.upper()
+
+
+def hang(path: str, prompt: str) -> str:
+    """A model that does not answer; it notes the folder of its node's log files."""
+    (node,) = [each for each in gc.get_objects() if isinstance(each, Node)]
+    note(path, f"folder {node._logs}")
+    time.sleep(120)
+    return prompt
 
 
 def lines(path: Any, node: str = "", kind: str = "call") -> list[str]:

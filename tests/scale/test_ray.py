@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import threading
 import time
 from collections import Counter
@@ -44,7 +45,7 @@ from rlm_secure.scale.connection import on_loopback
 from tests.emulators.base import until
 from tests.loops import Heard, cell, limited, scripted
 from tests.scale import broken
-from tests.scale.calls import lines, replies, reply_after, reply_on, reply_or_hang, reply_or_never, together
+from tests.scale.calls import hang, lines, replies, reply_after, reply_on, reply_or_hang, reply_or_never, together
 
 ASKS = cell("final_answer(llm_query(context))")
 KEY = "sk-of-the-account-47110815"
@@ -213,6 +214,24 @@ def test_results_are_those_of_threads_and_records_are_the_caller_s(cluster: Clus
             assert one.completion.usage_summary == other.completion.usage_summary
             assert one.completion.metadata["iterations"][0]["response"] == turns[0]
     no_key_in_files(cluster)
+
+
+def test_ctrl_c_ends_what_runs_on_the_nodes_and_leaves_no_log_there(cluster: Cluster, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+
+    def left() -> list[str]:
+        return [line for line in lines(kept, kind="folder") if Path(line).exists()]
+
+    def interrupt() -> None:
+        if until(lambda: len(left()) == 2):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    rlm = scripted([ASKS], partial(hang, str(kept)), logger=RLMLogger(tmp_path / "logs"))
+    with pytest.raises(KeyboardInterrupt):
+        rlm.batch(["a", "b"], engine="ray", concurrency=2)
+    assert len(lines(kept, kind="folder")) == 2
+    assert until(lambda: not left()), left()
 
 
 def test_a_shared_context_that_is_asked_of_a_model_is_there_as_it_is(cluster: Cluster) -> None:
