@@ -115,3 +115,22 @@ def test_what_a_batch_raises_is_raised_where_its_items_are_read() -> None:
         asyncio.run(read())
     asked = 2
     assert [item.response for item in asyncio.run(read())] == ["x", "x"]
+
+
+def test_prompts_that_the_reader_takes_away_are_answered_as_they_were() -> None:
+    prompts = [f"prompt {number}" for number in range(5)]
+    questions = list(prompts)
+    read = threading.Event()
+
+    def turn(messages: list[dict[str, Any]]) -> str:
+        if "prompt 0" not in messages[1]["content"]:
+            assert read.wait(20)
+        return cell("final_answer(context)")
+
+    answers = {}
+    for item in scripted(turn).batch_as_completed(prompts, questions, concurrency=1):
+        answers[item.index] = item.response
+        prompts.clear()
+        questions.clear()
+        read.set()
+    assert answers == {number: f"prompt {number}" for number in range(5)}
