@@ -79,8 +79,9 @@ class Batch:
         if len(questions) != len(prompts):
             raise ValueError(f"there are {len(prompts)} prompts and {len(questions)} root_prompts; give one for each")
         self.tree = tree
-        self.prompts = prompts
-        self.questions: Sequence[str | None] = questions
+        # As they are now: whoever reads the items as they come may change theirs, and an item is known by its index.
+        self.prompts = tuple(prompts[index] for index in range(len(prompts)))
+        self.questions: Sequence[str | None] = tuple(questions[index] for index in range(len(prompts)))
         self.concurrency = concurrency
         self._on_progress = on_progress
         self._on_item = on_item

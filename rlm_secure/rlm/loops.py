@@ -48,6 +48,11 @@ class RunLoop:
         """Whether the loop can be used: neither `end()` nor a client has ended it."""
         return self._thread.is_alive() and not self.events.is_closed()
 
+    @property
+    def here(self) -> bool:
+        """Whether this thread is the loop's."""
+        return threading.current_thread() is self._thread
+
     def lend(self, name: str) -> RunLoop:
         """The loop itself, in a thread that is called `name` until it is given back."""
         self._thread.name = name
@@ -70,7 +75,7 @@ class RunLoop:
             self.events.call_soon_threadsafe(self.events.stop)
         except RuntimeError:  # it is closed
             return
-        if threading.current_thread() is not self._thread:
+        if not self.here:
             self._thread.join(_JOIN)
 
     def _serve(self) -> None:

@@ -54,6 +54,9 @@ _EVENTS: Final = 10_000
 
 _log = logging.getLogger("rlm_secure")
 
+#: What is delivered by the code that runs: the end of each waits for it.
+_within: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar("_within", default=())
+
 
 class Interruptible(Protocol):
     """A session that can be told to stop from another thread."""
@@ -182,6 +185,12 @@ class Tree:
     def ours(self) -> bool:
         """Whether this process created the tree; false in a fork of it."""
         return Gate.process(self._owner).allowed
+
+    @property
+    def here(self) -> bool:
+        """Whether this thread is that of the tree's loop: whoever waits there for the tree would wait for himself."""
+        loop = self._loop
+        return loop is not None and loop.here
 
     @property
     def stopped(self) -> bool:
@@ -459,27 +468,30 @@ def delivered(
 ) -> Generator[T, None, None]:
     """Yield what `work(tree)`, in another thread, puts into `waiting`; `make` creates the tree. See streamed()."""
     failures: list[BaseException] = []
-    owner = os.getpid()
+    owner, tree, mark = os.getpid(), make(), object()
 
-    def run(tree: Tree) -> None:
+    def run() -> None:
+        _within.set((*_within.get(), mark))
         try:
-            work(tree)
+            with tree:
+                work(tree)
         except BaseException as error:  # noqa: BLE001  raised again where it is read
             failures.append(error)
         finally:
             waiting.end()
 
-    with make() as tree:
-        context = contextvars.copy_context()
-        worker = threading.Thread(target=context.run, args=(run, tree), name="rlm-secure-stream", daemon=True)
-        worker.start()
-        try:
-            while (given := waiting.get()) is not None:
-                yield given
-                Gate.process(owner).require(WrongProcess)  # in a fork no thread adds to it
-        finally:
-            if tree.ours:
-                tree.stop(f"Execution cancelled: nobody reads {what}")
+    context = contextvars.copy_context()
+    worker = threading.Thread(target=context.run, args=(run,), name="rlm-secure-stream", daemon=True)
+    worker.start()
+    try:
+        while (given := waiting.get()) is not None:
+            yield given
+            Gate.process(owner).require(WrongProcess)  # in a fork no thread adds to it
+    finally:
+        if tree.ours:
+            tree.stop(f"Execution cancelled: nobody reads {what}")
+            # What is left to the garbage collector is closed in any thread, also in one that this one waits for.
+            if mark not in _within.get() and not tree.here:
                 worker.join()
     if failures:
         raise failures[0]

@@ -277,7 +277,9 @@ class LeasedLedger(Ledger):
 
     def _hear(self, others: Spent) -> None:
         """Messages come in any order, and what was spent only grows."""
-        self._others = max(self._others, others, key=lambda each: (each.calls, each.tokens, each.refused, each.kept))
+        self._others = max(
+            self._others, others, key=lambda each: (each.calls, each.tokens, each.refused, each.kept, each.cost_usd)
+        )
 
     def _refund(self, reservation: Reservation, tokens: int, cost: float) -> None:
         spare = self._left + Amount(0, reservation.tokens - tokens, reservation.cost_usd - cost)

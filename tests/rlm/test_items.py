@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import threading
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from rlm_secure import Event, Item, Refused, RLMChatCompletion, RunCompleted, UsageSummary
+from rlm_secure.rlm.loops import RunLoop
 from tests.emulators.base import until
 from tests.loops import cell, limited, scripted
 
@@ -115,3 +117,39 @@ def test_what_a_batch_raises_is_raised_where_its_items_are_read() -> None:
         asyncio.run(read())
     asked = 2
     assert [item.response for item in asyncio.run(read())] == ["x", "x"]
+
+
+def test_prompts_that_the_reader_takes_away_are_answered_as_they_were() -> None:
+    prompts = [f"prompt {number}" for number in range(5)]
+    questions = list(prompts)
+    read = threading.Event()
+
+    def turn(messages: list[dict[str, Any]]) -> str:
+        if "prompt 0" not in messages[1]["content"]:
+            assert read.wait(20)
+        return cell("final_answer(context)")
+
+    answers = {}
+    for item in scripted(turn).batch_as_completed(prompts, questions, concurrency=1):
+        answers[item.index] = item.response
+        prompts.clear()
+        questions.clear()
+        read.set()
+    assert answers == {number: f"prompt {number}" for number in range(5)}
+
+
+def test_items_that_the_garbage_collector_leaves_end_in_whatever_thread_it_runs() -> None:
+    turn = lambda m: "FINAL(x)" if "first" in m[1]["content"] else cell("while True: pass")  # noqa: E731
+    items = scripted(turn).batch_as_completed(["a"] * 3, ["first", "then", "then"], concurrency=3)
+    next(items)
+    [loop] = [each for each in gc.get_objects() if isinstance(each, RunLoop) and each._thread.name == "rlm-secure-tree"]
+    left = [items]
+    del items
+    collected = asyncio.run_coroutine_threadsafe(emptied(left), loop.events)  # as a collection on the tree's own loop
+    collected.result(10)
+    names = ("rlm-secure-stream", "rlm-secure-child")
+    until(lambda: not [thread for thread in threading.enumerate() if thread.name in names])
+
+
+async def emptied(left: list[Any]) -> None:
+    left.clear()

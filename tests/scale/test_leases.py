@@ -395,3 +395,12 @@ def test_the_last_digit_of_what_is_held_breaks_no_account() -> None:
     assert world.nodes["a"].account.held.cost_usd < 0
     world.report()
     assert world.ledger.spent.calls == 3
+
+
+def test_a_node_hears_of_a_cost_that_came_without_tokens() -> None:
+    nothing = lambda *_: None  # noqa: E731
+    ledger = LeasedLedger(Allowance(10, 1000, 1.0, 60), deadline=time.time() + 60, ask=nothing, changed=nothing)
+    for cost in (0.0, 5.0, 0.0):  # the first one comes again, late
+        ledger.told(Spent(calls=1, cost_usd=cost))
+    with pytest.raises(BudgetExceededError):
+        ledger.check()

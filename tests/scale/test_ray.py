@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
@@ -40,8 +40,10 @@ from rlm_secure.logger import read_trajectory, verify
 from rlm_secure.rlm.assembly import new_tree
 from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import Spent
+from rlm_secure.rlm.tree import Tree
 from rlm_secure.scale import ray as engine
 from rlm_secure.scale.connection import on_loopback
+from rlm_secure.scale.contexts import SharedContexts
 from tests.emulators.base import until
 from tests.loops import Heard, cell, limited, scripted
 from tests.scale import broken
@@ -85,9 +87,9 @@ def nodes_of(path: Path) -> list[str]:
     return [line.split(" ", 1)[0] for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def spent(rlm: RLM, prompts: list[Any], **kwargs: Any) -> tuple[list[Item], Spent]:
-    """The items of a batch on the cluster, and what its ledger says."""
-    tree = new_tree(
+def tree_of(rlm: RLM) -> Tree:
+    """The tree of a batch of `rlm`."""
+    return new_tree(
         rlm.policy,
         max_budget=rlm.max_budget,
         max_tokens=rlm.max_tokens,
@@ -97,7 +99,11 @@ def spent(rlm: RLM, prompts: list[Any], **kwargs: Any) -> tuple[list[Item], Spen
         windows=rlm.windows,
         whose=rlm,
     )
-    with tree:
+
+
+def spent(rlm: RLM, prompts: list[Any], **kwargs: Any) -> tuple[list[Item], Spent]:
+    """The items of a batch on the cluster, and what its ledger says."""
+    with tree_of(rlm) as tree:
         batch = Batch(tree, prompts, **kwargs)
         engine.run(rlm, batch)
         return batch.results(), tree.ledger.spent
@@ -232,6 +238,23 @@ def test_ctrl_c_ends_what_runs_on_the_nodes_and_leaves_no_log_there(cluster: Clu
         rlm.batch(["a", "b"], engine="ray", concurrency=2)
     assert len(lines(kept, kind="folder")) == 2
     assert until(lambda: not left()), left()
+
+
+def test_contexts_that_are_made_when_they_are_read_are_not_taken_for_one_another(cluster: Cluster) -> None:
+    class Made(Sequence[str]):
+        def __getitem__(self, index: Any) -> str:
+            return chr(97 + index) * 100_000
+
+        def __len__(self) -> int:
+            return 60
+
+    rlm = scripted([])
+    with tree_of(rlm) as tree:
+        batch = Batch(tree, Made())
+        contexts = SharedContexts(ray, rlm, batch)
+        for index in range(60):
+            prompt = batch.prompts[index]  # the one before lives until here, so this one is elsewhere
+            assert contexts.stored(index, prompt) is None
 
 
 def test_a_shared_context_that_is_asked_of_a_model_is_there_as_it_is(cluster: Cluster) -> None:
