@@ -310,6 +310,12 @@ def test_a_file_becomes_its_bytes_and_is_removed(tmp_path: Path) -> None:
     assert not (tmp_path / NAME).exists()
 
 
+def test_pieces_of_a_file_that_hold_nothing_are_passed_over(tmp_path: Path) -> None:
+    head, rest = zlib.compress(b"abc")[:2], zlib.compress(b"abc")[2:]
+    packed = head + b"\0\0\0\xff\xff" * 20_000 + rest  # blocks of no bytes
+    assert fetched(tmp_path, packed, 3, packed=True) == b"abc"
+
+
 def test_a_file_never_becomes_more_than_was_announced(tmp_path: Path) -> None:
     bomb = zlib.compress(b"\0" * 8_000_000)
     assert fetched(tmp_path, bomb, 1000, packed=True) == b"\0" * 1000
@@ -320,6 +326,7 @@ def test_a_file_never_becomes_more_than_was_announced(tmp_path: Path) -> None:
     ("content", "size", "packed", "stored"),
     [
         (zlib.compress(b"x" * 10), 11, True, None),
+        (zlib.compress(b"x" * 10) + b"x" * 70_000, 11, True, None),
         (zlib.compress(b"x" * 100_000)[:-20], 100_000, True, None),
         (b"no archive", 10, True, None),
         (b"x" * 10, 11, False, None),

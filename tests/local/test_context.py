@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from rlm_secure import Refused, Sandbox
+from rlm_secure import Policy, Refused, Sandbox
 from rlm_secure.environments import context
-from rlm_secure.environments.context import Flat, flatten, share
+from rlm_secure.environments.context import Flat, flatten, share, size_of
 from rlm_secure.policy import Gate, load_policy
 from tests.local.kernels import in_child
 
@@ -212,3 +212,14 @@ def test_a_context_that_does_not_fit_leaves_no_descriptor():
 def test_an_interpreter_whose_text_looks_otherwise_is_noticed(monkeypatch, what, other):
     monkeypatch.setattr(context, what, other)
     assert context._readable.__wrapped__() is False
+
+
+def test_the_size_of_a_context_is_that_of_its_bytes() -> None:
+    for payload in ("plain", "caf\xe9", "\u20ac" * 5, {"a": [1, None, "\xe9"]}, [[], {}]):
+        shared = share(payload, Gate(Policy()))
+        assert size_of(payload) == shared.size
+        shared.close()
+    loop: list[object] = []
+    loop.append(loop)
+    for none in (b"bytes", {"a": {1}}, loop):
+        assert size_of(none) == 0
