@@ -162,7 +162,7 @@ class LeasedLedger(Ledger):
 
     `ask(need)` is called when a call needs more than is left; its Tree.reserve() waits meanwhile. `changed()` is called
     when there is something to report. Both are called without a lock, and do not wait. At most `most` calls are in
-    flight at the same time.
+    flight at the same time. No call begins while `connected()` is false: the driver may have given the lease to others.
     """
 
     def __init__(
@@ -173,11 +173,13 @@ class LeasedLedger(Ledger):
         ask: Callable[[LeaseNeed], object],
         changed: Callable[[], object],
         most: int = sys.maxsize,
+        connected: Callable[[], bool] = lambda: True,
     ) -> None:
         super().__init__(allowance, clock=time.time, started=deadline - allowance.seconds)
         self._ask = ask
         self._changed = changed
         self._most = most
+        self._connected = connected
         self._left = self._got = _NOTHING
         self._others = Spent()
         self._asked: set[Kind] = set()
@@ -192,7 +194,7 @@ class LeasedLedger(Ledger):
             self._check_rest()
             if kind in self._refused:
                 raise self._refused.pop(kind)
-            if self._in_flight >= self._most:
+            if self._in_flight >= self._most or not self._connected():
                 return None
             tokens, cost, bounded = self._estimate(*kind)
             left = self._left - Amount(1, tokens, cost)

@@ -43,7 +43,7 @@ Message: TypeAlias = tuple[str, Any]
 Answer: TypeAlias = tuple[list[tuple[int, Message]], int, Account]
 
 #: Seconds without a poll after which the driver is gone, and the node ends its runs.
-_SILENCE: Final = 60.0
+SILENCE: Final = 60.0
 #: Most events that wait for a poll; more are counted and not sent.
 _EVENTS: Final = 10_000
 #: Most messages in the answer to one poll.
@@ -103,7 +103,7 @@ class Node:
         #: Every message up to this number was heard, and these after it.
         self._heard = 0
         self._ahead: set[int] = set()
-        self._polled = time.monotonic()
+        self._heard_at = time.monotonic()
         self._ended = threading.Event()
 
     def begin(self, rlm: RLM, order: NodeOrder) -> Examined:
@@ -129,6 +129,7 @@ class Node:
             ask=lambda need: self._outbox.put(("need", need)),
             changed=self._outbox.changed,
             most=order.calls,
+            connected=self._connected,
         )
         self._tree = self._stack.enter_context(self._tree_of(rlm, order))
         self._start(order.slots)
@@ -150,14 +151,16 @@ class Node:
     def poll(self, confirmed: int, seconds: float) -> Answer:
         """What happened after message `confirmed`, numbered; up to which number the driver was heard; and an account
         that is no older than these messages. Waits up to `seconds` for something."""
-        self._polled = time.monotonic()
+        self.hear()
         messages = self._outbox.get(confirmed, seconds)
-        self._polled = time.monotonic()
+        self.hear()
         return messages, self._heard, self._ledger.account
 
     def hear(self) -> None:
-        """The driver lives, though it does not poll: it waits for a callback of its caller's."""
-        self._polled = time.monotonic()
+        """The driver lives, also where it does not poll, because it waits for a callback of its caller's."""
+        away, self._heard_at = not self._connected(), time.monotonic()
+        if away:
+            self._tree.wake()
 
     def end(self, confirmed: int) -> Answer:
         """End what still runs; then as poll()."""
@@ -275,10 +278,14 @@ class Node:
                 self._contexts[number] = share(found, Gate(self._rlm.policy)) if isinstance(found, Flat) else found
             return self._contexts[number]
 
+    def _connected(self) -> bool:
+        """Whether the driver was heard, also where this process has not run since then."""
+        return time.monotonic() - self._heard_at <= SILENCE
+
     def _watch(self) -> None:
         """End the runs of a driver that is gone: they spend money, and nobody would get their answers."""
         while not self._ended.wait(1.0):
-            if time.monotonic() - self._polled > _SILENCE:
+            if not self._connected():
                 self._tree.stop(_GONE)
                 return
 

@@ -42,7 +42,7 @@ from rlm_secure.rlm.rlm import RLM
 from rlm_secure.scale.connection import connected
 from rlm_secure.scale.contexts import SharedContexts, fetched
 from rlm_secure.scale.leases import Account, LeaseNeed, Leases
-from rlm_secure.scale.node import AUDITED, Examined, Message, Node, NodeOrder
+from rlm_secure.scale.node import AUDITED, SILENCE, Examined, Message, Node, NodeOrder
 from rlm_secure.scale.shares import NodeShare, part, shared_out
 
 #: Callbacks of an RLM that are called here for what happens on a node.
@@ -52,10 +52,11 @@ _LOOK: Final = 0.25
 _POLL: Final = 10.0
 #: Seconds between two polls of a node that cannot be reached.
 _AGAIN: Final = 0.1
-#: Seconds for which a node may be unreachable before its prompts run elsewhere.
-_UNREACHABLE: Final = 20.0
-#: Seconds after which a node that does not answer is lost: by then it has ended its runs, or will when it wakes up.
-_UNANSWERED: Final = 60.0
+#: Seconds without an answer after which a node gets no more signs of life: it answers each poll within _POLL.
+_STILL: Final = 2 * _POLL
+#: Seconds after which a node is lost that cannot be reached or does not answer, and its lease is others': by then it
+#: has heard nothing for SILENCE, and spends no more of it.
+_LOST: Final = SILENCE + _STILL + _POLL
 #: Seconds between two signs of life for the nodes, which hear no poll while a callback of the caller's runs.
 _ALIVE: Final = 10.0
 #: Seconds between two looks at which nodes the cluster has.
@@ -187,7 +188,7 @@ class _Driver:
 
     def _show_life(self) -> None:
         while not self._done.wait(_ALIVE):
-            for worker in [each for each in self._workers if each.ready]:
+            for worker in [each for each in self._workers if each.ready and each.silent < _STILL]:
                 with suppress(Exception):  # its next poll tells
                     worker.actor.hear.remote()
 
@@ -312,8 +313,8 @@ class _Driver:
         passed, self._looked = min(now - self._looked, 1.0), now  # no more where this program itself was stopped
         for worker in list(self._workers):
             worker.silent += passed if worker.ready else 0.0  # before that, it may wait for a processor
-            if worker.silent > _UNANSWERED:
-                self._died(worker, f"it has not answered for {_UNANSWERED:.0f} s")
+            if worker.silent > _LOST:
+                self._died(worker, f"it has not answered for {_LOST:.0f} s")
 
     def _answer(self, worker: _Worker, answer: Any) -> None:
         worker.silent = 0.0
@@ -322,7 +323,7 @@ class _Driver:
         except self._errors.ActorUnavailableError as error:
             now = time.monotonic()
             worker.unreachable = worker.unreachable or now
-            if not worker.ready or now - worker.unreachable > _UNREACHABLE:
+            if not worker.ready or now - worker.unreachable > _LOST:
                 self._died(worker, type(error).__name__)
             else:
                 worker.waiting = None  # again after a look at the others

@@ -283,6 +283,21 @@ def test_a_node_has_no_more_calls_in_flight_than_its_share() -> None:
     assert node.reserve(400) is None
 
 
+def test_a_node_that_hears_nothing_of_its_driver_begins_no_call() -> None:
+    heard = [True]
+    told: list[LeaseNeed] = []
+    node = LeasedLedger(
+        Allowance(100, 10**6, 1.0, 60), deadline=time.time() + 60, ask=told.append, changed=lambda: None, connected=lambda: heard[0]
+    )
+    node.given((400, None, None), Amount(50, 100_000, 1.0), Spent())
+    assert node.reserve(400) is not None
+    heard[0] = False
+    assert node.reserve(400) is None
+    assert (node.account.held.calls, told) == (1, [])  # what others may have got is not spent, and not asked for again
+    heard[0] = True
+    assert node.reserve(400) is not None
+
+
 def test_the_deadline_is_the_same_moment_on_every_machine() -> None:
     node = LeasedLedger(Allowance(1, 1, 1.0, 60), deadline=time.time() + 7, ask=print, changed=lambda: None)
     assert 6.5 < node.seconds_left <= 7

@@ -195,7 +195,7 @@ def test_another_version_gets_no_prompt() -> None:
 
 
 def test_a_driver_that_is_gone_ends_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_SILENCE", 0.5)
+    monkeypatch.setattr(module, "SILENCE", 0.5)
     driver = Driver(scripted([cell("while True: pass")]))
     driver.tell("run", 0, "a", None, None)
     driver.poll()
@@ -203,6 +203,19 @@ def test_a_driver_that_is_gone_ends_the_runs(monkeypatch: pytest.MonkeyPatch) ->
     (item,) = driver.items(1)
     assert isinstance(item.error, CancellationError)
     assert str(item.error) == module._GONE
+    driver.end()
+
+
+def test_a_driver_that_is_heard_again_wakes_the_calls_that_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a stop of the whole process, when its driver is heard before it looks at the clock itself."""
+    monkeypatch.setattr(Node, "_watch", lambda self: None)
+    driver = Driver(scripted([cell("final_answer(llm_query('q'))")], "r"))
+    driver.node._heard_at -= 2 * module.SILENCE
+    driver.tell("run", 0, "a", None, None)
+    time.sleep(1.0)
+    assert not driver.node._outbox.get(0, 0.5), "its calls wait, and ask for nothing"
+    (item,) = driver.items(1)
+    assert item.completion is not None and item.completion.response == "r"
     driver.end()
 
 

@@ -300,7 +300,7 @@ def test_a_node_that_is_out_of_order_takes_no_answer_with_it(
 ) -> None:
     doomed = cluster.worker_nodes.copy().pop().node_id
     monkeypatch.setattr(engine, "_Actor", broken.OutOfOrder)
-    monkeypatch.setattr(engine, "_UNANSWERED", 15.0)
+    monkeypatch.setattr(engine, "_LOST", 15.0)
     logged = {"logger": RLMLogger(tmp_path / "logs"), "audit": AuditLog(tmp_path / "audit.jsonl")}
     replies = partial(broken.reply_out_of_order, str(tmp_path / "calls"), doomed, how)
     rlm = scripted([ASKS], replies, policy=limited(calls=200), max_timeout=120.0, **logged)
