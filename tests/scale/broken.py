@@ -92,4 +92,4 @@ class Impatient(_Actor):
 
     def __init__(self) -> None:
         super().__init__()
-        node.SILENCE = 2.0
+        node.SILENCE = 6.0

@@ -319,7 +319,7 @@ def test_a_callback_may_take_longer_than_a_node_waits_for_its_driver(
 
     def slow(item: Item) -> None:
         seen.append(item.index)
-        time.sleep(5.0 if len(seen) == 1 else 0.0)
+        time.sleep(9.0 if len(seen) == 1 else 0.0)
 
     items = scripted([ASKS], "r").batch(["a", "b", "c", "d"], engine="ray", concurrency=2, on_item=slow)
     assert [item.response for item in items] == ["r"] * 4
