@@ -104,6 +104,7 @@ class Node:
         self._heard = 0
         self._ahead: set[int] = set()
         self._heard_at = time.monotonic()
+        self._begun = False
         self._ended = threading.Event()
 
     def begin(self, rlm: RLM, order: NodeOrder) -> Examined:
@@ -133,6 +134,7 @@ class Node:
         )
         self._tree = self._stack.enter_context(self._tree_of(rlm, order))
         self._start(order.slots)
+        self._heard_at, self._begun = time.monotonic(), True
         threads.start(self._watch, "rlm-secure-node-watch")
         return found
 
@@ -159,7 +161,7 @@ class Node:
     def hear(self) -> None:
         """The driver lives, also where it does not poll, because it waits for a callback of its caller's."""
         away, self._heard_at = not self._connected(), time.monotonic()
-        if away:
+        if away and self._begun:
             self._tree.wake()
 
     def end(self, confirmed: int) -> Answer:
