@@ -383,6 +383,8 @@ def memory() -> Iterator[Sequence[Case]]:
             return int(getattr(process.memory_full_info(), kind))
         except psutil.AccessDenied:  # a session is not dumpable: only root may read its memory maps
             return int(process.memory_info().rss)
+        except psutil.NoSuchProcess:  # a spare one that has just ended
+            return 0
 
     def each(kind: str) -> Callable[[], float]:
         return lambda: sum(size(child, kind) for child in psutil.Process().children(recursive=True)) / count

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import select
 import socket
 import sys
 import textwrap
@@ -442,6 +443,9 @@ def test_a_file_that_the_host_asks_for_again_is_there(tmp_path) -> None:
     with fetching(tmp_path, 4_000_000) as (pipe, connection, file):
         connection.recv(10)
         pipe.write(b'{"n": 2, "c": 1, "end": true}\n', time.monotonic() + 1)
+        closed = select.poll()
+        closed.register(connection, select.POLLRDHUP)
+        assert closed.poll(20_000), "what is read before it has closed the connection makes room for more of the file"
         everything(connection)
         assert file.exists()
 
