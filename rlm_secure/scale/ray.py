@@ -189,7 +189,7 @@ class _Driver:
     def _show_life(self) -> None:
         while not self._done.wait(_ALIVE):
             # Also those whose first answer nobody has read yet: they have been examined, and look at the clock.
-            for worker in [each for each in self._workers if each.silent < _STILL]:
+            for worker in [each for each in self._workers if each.unreachable is None and each.silent < _STILL]:
                 with suppress(Exception):  # its next poll tells
                     worker.actor.hear.remote()
 
