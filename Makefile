@@ -10,7 +10,7 @@ JOBS ?= 4
 FUZZ ?= all
 SECONDS_EACH ?= 60
 
-.PHONY: help demo quick test parts coverage fuzz lint bench bench-peers live clean
+.PHONY: help demo quick test parts coverage fuzz lint docs docs-serve bench bench-peers live clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
@@ -19,6 +19,7 @@ help:
 	@echo "make coverage  which branches of the trusted files the tests run"
 	@echo "make fuzz    the fuzzers, a minute each: FUZZ=lines for one alone, SECONDS_EACH=300, SEED=1 for the same inputs again"
 	@echo "make lint    lint, spelling, docstrings and types only"
+	@echo "make docs    the site, into build/site; make docs-serve shows it while you write"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make bench-peers  ours beside other sandboxes, in turns; installs them in PEERS=folder, writes benchmarks/RESULTS.md"
 	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal, prime or kubernetes"
@@ -49,6 +50,15 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/typos
 	$(BIN)/mypy
+
+# Material for MkDocs announces its successor whenever it runs.
+docs docs-serve: export NO_MKDOCS_2_WARNING = 1
+docs: $(READY)
+	@$(BIN)/mkdocs build --quiet --config-file docs/mkdocs.yml
+	@echo "build/site/index.html"
+
+docs-serve: $(READY)
+	@$(BIN)/mkdocs serve --config-file docs/mkdocs.yml
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -1,7 +1,7 @@
 """What agents do with malformed replies of a model: the same replies for ours and for smolagents' two agents.
 
     python -m benchmarks.replies            prints what ours do
-    python -m benchmarks.replies --write    measures smolagents' as well, and writes the table of docs/agents.md
+    python -m benchmarks.replies --write    measures smolagents' as well, and writes side-by-side.md of the docs
 
 The model of each run is scripted: its first reply is the case's, each later one gives the well-formed answer
 "recovered". smolagents runs in a venv of its own (SMOLAGENTS_PYTHON, or one that is made under build/), each case in a
@@ -33,7 +33,7 @@ from rlm_secure.removal import Scratch
 from tests.servers.openai_server import OpenAIServer, Raw
 
 ROOT: Final = Path(__file__).parents[1]
-PAGE: Final = ROOT / "docs" / "agents.md"
+PAGE: Final = ROOT / "docs/pages/agents/side-by-side.md"
 BEGIN: Final = "<!-- begin: python -m benchmarks.replies --write -->"
 END: Final = "<!-- end -->"
 PEER: Final = "smolagents==1.26.0"
@@ -379,7 +379,7 @@ def recorded(page: str) -> dict[str, dict[str, str]]:
 def main() -> int:
     """Print or write the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.replies", description="Malformed replies.")
-    parser.add_argument("--write", action="store_true", help="measure smolagents' agents, and write docs/agents.md")
+    parser.add_argument("--write", action="store_true", help="measure smolagents' agents, and write its page")
     write = parser.parse_args().write
     columns = {column: our_column(column) for column in COLUMNS[:2]}
     if not write:

@@ -13,7 +13,7 @@ TOPS = sorted(path.name for path in ROOT.iterdir() if path.is_dir() and not path
 #: Made by running something, and never part of the repository.
 MADE = ("build/", "dist/", "fuzz-findings/")
 #: What names files of elsewhere, and why.
-OTHERS = {"CHANGELOG.md": "tells of what was", "docs/compat.md": "names upstream's own tests"}
+OTHERS = {"CHANGELOG.md": "tells of what was", "docs/pages/migration/differences.md": "names upstream's own tests"}
 DOCUMENTS = [
     path
     for path in (*ROOT.glob("*.md"), *(found for top in TOPS for found in (ROOT / top).rglob("*.md")))
@@ -51,6 +51,6 @@ def test_code_and_settings_name_tests_that_are_there():
 
 
 def test_a_path_that_is_not_there_is_found():
-    text = "`tests/never.py::test_it` and `rlm_secure/guest/*.py`, `benchmarks/none/`, `docs/audits.md`; tests/prose.py"
+    text = "`tests/never.py::test_it` and `rlm_secure/guest/*.py`, `benchmarks/none/`, `docs/mkdocs.yml`; tests/prose.py"
     assert absent(named(text)) == ["benchmarks/none/", "tests/never.py"]
     assert named("`https://example.com/tests/x.py` `my/tests/x.py` `build/junit.xml`") == set()

@@ -1,4 +1,4 @@
-"""The table of docs/agents.md: our columns are what happens, the others have the same cases."""
+"""The table of docs/pages/agents/side-by-side.md: our columns are what happens, the others have the same cases."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 PATH is a checkout of upstream's repository, or its source distribution (`pip download rlms --no-deps --no-binary
 rlms`), which has some of its tests. Every test passes, or is in differences.toml with the reason. Fails for one that
 fails or is skipped and is not there, and for one that is there as a difference although it passes. `--write` writes
-docs/compat.md from that file, which needs no checkout.
+docs/pages/migration/differences.md from that file, which needs no checkout.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> int:
     """The exit code: 0 where every difference is listed."""
     parser = argparse.ArgumentParser(prog="python -m tests.compat", description=__doc__)
     parser.add_argument("path", nargs="?", type=Path, help="a checkout of upstream, or its source distribution")
-    parser.add_argument("--write", action="store_true", help="write docs/compat.md")
+    parser.add_argument("--write", action="store_true", help="write docs/pages/migration/differences.md")
     options = parser.parse_args()
     differences, skipped = read(), read("skipped")
     if options.write:

@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 #: Upstream's version, the one that `.ci/upstream` downloads.
 VERSION = "0.1.3"
-DOCUMENT = HERE.parents[1] / "docs" / "compat.md"
+DOCUMENT = HERE.parents[1] / "docs/pages/migration/differences.md"
 
 _HEAD = """# What differs from upstream
 

@@ -46,11 +46,22 @@ def run(
     if _python(env) != _python(os.environ):  # these are read as an interpreter starts
         whole = [sys.executable, "-m", "rlm_secure", *words]
         return subprocess.run(whole, input=stdin, env=dict(env), cwd=cwd, timeout=timeout, capture_output=True)
+    return _asked({"command": words}, stdin, env, cwd, timeout)
+
+
+def run_file(path: Path, *, env: Mapping[str, str], cwd: Path, timeout: float) -> subprocess.CompletedProcess[bytes]:
+    """`python FILE`, likewise: a program that uses the package."""
+    return _asked({"file": str(path)}, b"", env, cwd, timeout)
+
+
+def _asked(
+    what: dict[str, object], stdin: bytes, env: Mapping[str, str], cwd: Path | None, timeout: float
+) -> subprocess.CompletedProcess[bytes]:
     with _one_at_a_time, ExitStack() as files:
         streams = given, out, err = [files.enter_context(open(os.memfd_create(name), "w+b")) for name in ("in", "out", "err")]
         given.write(stdin)
         given.seek(0)
-        request = {"command": words, "env": dict(env), "cwd": str(cwd or Path.cwd())}
+        request = what | {"env": dict(env), "cwd": str(cwd or Path.cwd())}
         server = _server()
         server.settimeout(None)
         socket.send_fds(server, [json.dumps(request).encode()], [each.fileno() for each in streams])
@@ -62,10 +73,10 @@ def run(
             os.kill(pid, signal.SIGKILL)
             server.settimeout(None)
             server.recv(64)
-            raise subprocess.TimeoutExpired(words, timeout) from None
+            raise subprocess.TimeoutExpired(str(what), timeout) from None
         out.seek(0)
         err.seek(0)
-        return subprocess.CompletedProcess(words, code, out.read(), err.read())
+        return subprocess.CompletedProcess(str(what), code, out.read(), err.read())
 
 
 def _python(variables: Mapping[str, str]) -> dict[str, str]:
@@ -95,8 +106,11 @@ def _load() -> None:
     gc.freeze()
 
 
-def _serve(connection: socket.socket) -> None:
-    """Fork for each request. Returns in the process that is to run the command; the server itself does not return."""
+def _serve(connection: socket.socket) -> str | None:
+    """Fork for each request. Returns in the process that is to run it, with the file of a program or None for a command.
+
+    The server itself does not return.
+    """
     _load()
     while True:
         data, descriptors, _, _ = socket.recv_fds(connection, LARGEST, 3)
@@ -117,12 +131,18 @@ def _serve(connection: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
-    sys.argv = ["rlm-secure", *request["command"]]
+    file: str | None = request.get("file")
+    sys.argv = [file] if file else ["rlm-secure", *request["command"]]
     sys.stdin = io.TextIOWrapper(open(0, "rb", closefd=False), encoding="utf-8")
     sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8")
     sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
+    return file
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
-    runpy.run_module("rlm_secure", run_name="__main__", alter_sys=True)
+    program = _serve(socket.socket(fileno=int(sys.argv[1])))
+    if program:
+        sys.path[0] = str(Path(program).parent)
+        runpy.run_path(program, run_name="__main__")
+    else:
+        runpy.run_module("rlm_secure", run_name="__main__", alter_sys=True)
