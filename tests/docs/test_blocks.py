@@ -26,7 +26,7 @@ BLOCKS = [block for blocks in PAGES.values() for block in blocks]
 #: What begins a line of a `shell` block, beside our own command, and is not ours to check.
 TOOLS = frozenset(
     {
-        "apt", "apt-get", "apparmor_parser", "cat", "cd", "cp", "curl", "dnf", "docker", "dockerd", "echo", "export", "git",
+        ".", "apt", "apt-get", "apparmor_parser", "cat", "cd", "cp", "curl", "dnf", "docker", "dockerd", "echo", "export", "git",
         "jupyter", "kubectl", "modal", "pacman", "pip", "pipx", "prime", "pytest", "python", "python3", "ray", "sudo", "sysctl",
         "systemctl", "tee", "unshare", "uv", "uvicorn", "uvx", "e2b",
     }
@@ -95,6 +95,17 @@ def test_commands_to_copy_exist(block: Block, monkeypatch: pytest.MonkeyPatch, t
                 assert [word for word in words[1:] if "=" not in word and word not in targets] == [], f"{block}: {part}"
             else:
                 assert words[0] in TOOLS or (ROOT / words[0]).is_file(), f"{block}: {words[0]} is no command that is known"
+
+
+@pytest.mark.parametrize("block", [each for each in of("shell") if each.below is not None], ids=str)
+def test_commands_to_copy_print_what_stands_below_them(block: Block, tmp_path: Path) -> None:
+    printed = ""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line)
+        assert words[0] in ("rlm-secure", "python"), f"{block}: a test does not run {line}"
+        _, out, err = run(block, tmp_path, words)
+        printed += out + err
+    assert block.below is not None and fits(printed, block.below), f"{printed}\nis not what {block} shows:\n{block.below}"
 
 
 def checked(words: list[str], block: Block) -> None:
