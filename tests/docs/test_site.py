@@ -1,0 +1,80 @@
+"""The site as a reader's browser shows it: built without a warning, it loads nothing from elsewhere, and all can read it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import ROOT
+from tests.docs.test_readme import nav
+
+MODULES = ROOT / ".browser"
+#: One page of each kind: text and programs, tables, rules, the reference, a page that is made, pictures.
+SHOWN = ("", "start/five-minutes/", "audit/rules/", "reference/api/", "policies/keys/", "trust/measured/", "rlm/models/")
+EVERY = tuple(page.removesuffix(".md").removesuffix("index").rstrip("/") + "/" for page in nav())
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder, and says nothing of it."""
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built with every warning as an error."""
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", "docs/mkdocs.yml", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, timeout=250, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Where the site is served."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pages", [SHOWN, pytest.param(EVERY, marks=pytest.mark.exhaustive)], ids=["one of each kind", "all"])
+@pytest.mark.timeout(1_800)
+def test_pages_work_in_a_browser(address: str, pages: tuple[str, ...]) -> None:
+    chromium, node = shutil.which("chromium"), shutil.which("node")
+    if chromium is None or node is None or not (MODULES / "node_modules/axe-core").is_dir():
+        pytest.skip("there is no browser to try the site in; run .ci/setup-browser")
+    done = subprocess.run(
+        [node, str(Path(__file__).with_name("site.mjs")), str(MODULES), address, *(page.removeprefix("/") for page in pages)],
+        capture_output=True,
+        text=True,
+        timeout=1_700,
+        env={**os.environ, "CHROMIUM": chromium},
+    )
+    assert done.returncode == 0, done.stderr
+    looks = json.loads(done.stdout)
+    assert len(looks) == 3 * len(pages)
+    for look in looks:
+        assert look["passes"] > 10
+        wrong = {key: look[key] for key in ("logged", "foreign", "violations")}
+        assert (look["name"], look["page"], wrong) == (look["name"], look["page"], {"logged": [], "foreign": [], "violations": []})
+        assert look["overflow"] <= 0, look
+
+
+def test_the_search_index_and_every_page_are_there(site: Path) -> None:
+    assert all((site / page.lstrip("/") / "index.html").is_file() for page in EVERY)
+    assert "limits.cell_seconds" in (site / "search/search_index.json").read_text("utf-8")
