@@ -50,6 +50,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/typos
 	$(BIN)/mypy
+	$(BIN)/zizmor --quiet --offline .
 
 # Material for MkDocs announces its successor whenever it runs.
 docs docs-serve: export NO_MKDOCS_2_WARNING = 1
