@@ -50,6 +50,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/typos
 	$(BIN)/mypy
+	$(BIN)/pyright --level error --pythonpath $(BIN)/python
 	$(BIN)/zizmor --quiet --offline .
 
 # Material for MkDocs announces its successor whenever it runs.

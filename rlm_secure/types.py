@@ -670,7 +670,7 @@ class AskedIteration(RLMIteration):
         return self.asked
 
     @prompt.setter
-    def prompt(self, asked: Any) -> None:
+    def prompt(self, asked: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]  # it is set, too
         self.asked = asked
 
 

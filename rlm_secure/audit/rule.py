@@ -101,7 +101,7 @@ class Rule(ABC, Generic[S]):
     @classmethod
     def source(cls) -> str | None:
         """The URL of the file that defines the rule. None for a rule of another distribution."""
-        if cls.__module__.partition(".")[0] != __package__.partition(".")[0]:
+        if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
             return None
         return f"{_HOME}/{cls.__module__.replace('.', '/')}.py"
 

@@ -312,8 +312,9 @@ class SDKClient(Client):
 
     async def _awaited(self, prompt: Prompt, model: str | None, call: ModelCall) -> Completion:
         messages, name = as_messages(prompt), self.name_of(model)
+        limit = asyncio.timeout(call.left)
         try:
-            async with asyncio.timeout(call.left) as limit:
+            async with limit:
                 with call.running():
                     for attempt in itertools.count():
                         try:
@@ -410,8 +411,9 @@ class Foreign(Client):
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
         """Make one call and wait at most `timeout` seconds; a blocking call then continues in its thread."""
         self._check_model(model)
+        limit = asyncio.timeout(timeout)
         try:
-            async with asyncio.timeout(timeout) as limit:
+            async with limit:
                 if self._awaits:
                     text = await self.wrapped.acompletion(prompt)
                 else:

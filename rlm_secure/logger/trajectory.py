@@ -160,8 +160,9 @@ class RLMLogger:
             if self._metadata is not None:
                 return
             with self._lock:
-                self._metadata = self._redactor.configuration(metadata.to_dict())
-            self._append([{"type": "metadata", "format": FORMAT, "timestamp": _now(), **self._metadata}])
+                masked: dict[str, Any] = self._redactor.configuration(metadata.to_dict())
+                self._metadata = masked
+            self._append([{"type": "metadata", "format": FORMAT, "timestamp": _now(), **masked}])
 
     def log(self, iteration: RLMIteration) -> None:
         """Record one turn as it is now; later changes to `iteration` have no effect."""

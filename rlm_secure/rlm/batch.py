@@ -125,6 +125,7 @@ class Batched(Protocol):
     @property
     def complete_in(self) -> Complete:
         """One completion inside a tree."""
+        ...
 
 
 def run(engine: str, rlm: Batched, batch: Batch) -> list[Item[Any]]:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Generic, Self
+from typing import Any, Final, Generic, Self, cast
 
 from pydantic import TypeAdapter
 
@@ -433,7 +433,7 @@ class RLM(Generic[Parsed]):
         further = prompt is None and self._first_prompt is not None
         prompt = self._first_prompt if further else prompt
         shared = prompt if isinstance(prompt, SharedContext) else None
-        facts = QueryMetadata(prompt) if shared is None or shared.facts is None else shared.facts
+        facts = QueryMetadata(cast(Any, prompt)) if shared is None or shared.facts is None else shared.facts
         asked = prompt if shared is None else not_kept(shared.size)  # whoever shares it has it
         log = log_of(
             config.logger,
