@@ -27,6 +27,7 @@ class Item(Generic[Parsed]):
     """The result of one prompt: exactly one of `completion` and `error` is set."""
 
     index: int
+    """The place of the prompt in the batch, from 0."""
     completion: RLMChatCompletion[Parsed] | None = None
     error: Exception | None = None
 
