@@ -53,10 +53,7 @@ USED: dict[str, dict[str, str]] = {
     "rlm_secure/scale/ray.py": {
         f"_on_{kind}": "a message of a node, by its kind" for kind in ("need", "unknown", "call", "dropped", "audit")
     },
-    "rlm_secure/testing/plugin.py": {
-        name: "pytest"
-        for name in ("pytest_addoption", "pytest_configure", "pytest_generate_tests", "secure_sandbox", "rlm_attack")
-    },
+    "rlm_secure/testing/plugin.py": dict.fromkeys(("pytest_addoption", "pytest_configure", "pytest_generate_tests", "secure_sandbox", "rlm_attack"), "pytest"),
 }
 
 
