@@ -53,7 +53,13 @@ USED: dict[str, dict[str, str]] = {
     "rlm_secure/scale/ray.py": {
         f"_on_{kind}": "a message of a node, by its kind" for kind in ("need", "unknown", "call", "dropped", "audit")
     },
-    "rlm_secure/testing/plugin.py": dict.fromkeys(("pytest_addoption", "pytest_configure", "pytest_generate_tests", "secure_sandbox", "rlm_attack"), "pytest"),
+    "rlm_secure/testing/plugin.py": {
+        "pytest_addoption": "pytest",
+        "pytest_configure": "pytest",
+        "pytest_generate_tests": "pytest",
+        "secure_sandbox": "pytest",
+        "rlm_attack": "pytest",
+    },
 }
 
 
