@@ -50,6 +50,8 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/typos
 	$(BIN)/mypy
+	$(BIN)/pyright --level error --pythonpath $(BIN)/python
+	$(BIN)/zizmor --quiet --offline .
 
 # Material for MkDocs announces its successor whenever it runs.
 docs docs-serve: export NO_MKDOCS_2_WARNING = 1

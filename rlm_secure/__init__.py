@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from rlm_secure.values import Values
 
 __version__ = "0.1.0"
+"""The version of this package."""
 
 #: What is imported on first use, by its module.
 _FROM: Final = {

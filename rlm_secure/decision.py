@@ -11,11 +11,14 @@ class Decided(Protocol):
     @property
     def allowed(self) -> bool:
         """Whether the action is allowed."""
+        ...
 
     @property
     def rule(self) -> str:
         """The id of the rule that decided."""
+        ...
 
     @property
     def reason(self) -> str:
         """One sentence that ends with what to do; empty where `allowed`."""
+        ...

@@ -221,7 +221,9 @@ class CellError(RLMSecureError):
         self.limit = limit
         self.wall = wall
         self.rule = rule
+        """The rule that refused it; None where none did."""
         self.session_ended = session_ended
+        """Whether the session is over, and its variables lost."""
 
 
 class CellException(CellError):
@@ -346,6 +348,7 @@ class PriceUnknownError(RLMSecureError):
         )
         self.model = model
         self.partial_answer = partial_answer
+        """The last answer before the run ended; None where there was none."""
 
 
 class BudgetExceededError(RLMSecureError):
@@ -360,6 +363,7 @@ class BudgetExceededError(RLMSecureError):
         self.spent = spent
         self.budget = budget
         self.partial_answer = partial_answer
+        """The last answer before the run ended; None where there was none."""
 
 
 class CallLimitExceededError(BudgetExceededError):
@@ -386,6 +390,7 @@ class TimeoutExceededError(RLMSecureError):
         self.elapsed = elapsed
         self.timeout = timeout
         self.partial_answer = partial_answer
+        """The last answer before the run ended; None where there was none."""
 
 
 class TokenLimitExceededError(RLMSecureError):
@@ -402,8 +407,11 @@ class TokenLimitExceededError(RLMSecureError):
     ) -> None:
         super().__init__(message or f"Token limit exceeded: {tokens_used:,} of {token_limit:,} tokens")
         self.tokens_used = tokens_used
+        """How many tokens were used."""
         self.token_limit = token_limit
+        """How many were allowed."""
         self.partial_answer = partial_answer
+        """The last answer before the run ended; None where there was none."""
 
 
 class ErrorThresholdExceededError(RLMSecureError):
@@ -421,9 +429,13 @@ class ErrorThresholdExceededError(RLMSecureError):
     ) -> None:
         super().__init__(message or f"Error threshold exceeded: {error_count} consecutive errors (limit: {threshold})")
         self.error_count = error_count
+        """How many errors in a row there were."""
         self.threshold = threshold
+        """How many are allowed."""
         self.last_error = last_error
+        """The text of the last one."""
         self.partial_answer = partial_answer
+        """The last answer before the run ended; None where there was none."""
 
 
 class CancellationError(RLMSecureError):
@@ -434,6 +446,7 @@ class CancellationError(RLMSecureError):
     def __init__(self, partial_answer: str | None = None, message: str | None = None) -> None:
         super().__init__(message or "Execution cancelled by user")
         self.partial_answer = partial_answer
+        """The last answer before the run ended; None where there was none."""
 
 
 class AnswerInvalidError(RLMSecureError):

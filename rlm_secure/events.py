@@ -28,6 +28,7 @@ class RunStarted(Event):
     """A completion began. `environment` is None where no code will run (a plain model at the leaf)."""
 
     model: str
+    """The name of the model."""
     environment: str | None
 
 
@@ -36,6 +37,7 @@ class SandboxTaken(Event):
     """The run got a provider's sandbox, after `seconds`: a new one, or one that its tree used before (`reused`)."""
 
     sandbox: str
+    """The provider's id of the sandbox."""
     reused: bool
     seconds: float
 
@@ -53,6 +55,7 @@ class TurnCompleted(Event):
     """The turn took `seconds`; `error` is what went wrong in it, None when nothing did."""
 
     number: int
+    """The turn, from 1."""
     seconds: float
     error: str | None
 
@@ -63,10 +66,14 @@ class ModelCalled(Event):
     agent that asked."""
 
     model: str
+    """The name of the model."""
     purpose: str
     seconds: float
+    """How long the call took."""
     usage: ModelUsageSummary
+    """The usage of this call alone."""
     error: str | None
+    """Why it failed; None where it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +88,7 @@ class TextDelta(Event):
     purpose: str
     index: int
     text: str
+    """The piece."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +98,7 @@ class CellStarted(Event):
     number: int
     index: int
     code: str
+    """The text of the cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +106,11 @@ class CellCompleted(Event):
     """The cell ended, with or without an error."""
 
     number: int
+    """The turn, from 1."""
     index: int
+    """The cell of the turn, from 1."""
     block: CodeBlock
+    """The cell with its result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +119,7 @@ class StageStarted(Event):
 
     number: int
     stage: str
+    """The name of the stage."""
     reason: str | None = None
 
 
@@ -116,7 +129,9 @@ class ToolCalled(Event):
 
     number: int
     tool: str
+    """The name of the tool."""
     seconds: float
+    """How long the call took."""
     error: str | None
 
 
@@ -125,7 +140,9 @@ class SubcallStarted(Event):
     """A child run begins; `depth` is the child's."""
 
     model: str
+    """The name of the child's model."""
     prompt: str
+    """What the child is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +150,7 @@ class SubcallCompleted(Event):
     """The child run ended after `seconds`; `error` is why it failed, None when it did not."""
 
     model: str
+    """The name of the child's model."""
     seconds: float
     error: str | None
 
@@ -153,6 +171,7 @@ class LimitReached(Event):
 
     limit: str
     message: str
+    """One sentence about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +180,7 @@ class Violation(Event):
 
     rule: str
     message: str
+    """One sentence about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +188,9 @@ class Noticed(Event):
     """The completion will carry a rlm_secure.types.Notice of this kind and message."""
 
     kind: str
+    """The kind of the notice."""
     message: str
+    """Its sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +205,7 @@ class AnswerRejected(Event):
     """An answer did not fit `answer_schema`, or named a variable that does not exist."""
 
     problem: str
+    """What is wrong with it, as the model is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +214,7 @@ class AnswerReady(Event):
     final_answer) or "result" (a pipeline's result_text)."""
 
     answer: str
+    """The answer, as text."""
     source: str
 
 
@@ -214,6 +238,7 @@ def event_bytes(event: Event) -> int:
 
 
 Listener: TypeAlias = Callable[[Event], Any]
+"""What is called with each event."""
 
 
 def tell(callback: Callable[..., Any] | None, *arguments: Any) -> None:

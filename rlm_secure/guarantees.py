@@ -83,7 +83,9 @@ class WallStatus:
     """
 
     wall: Wall
+    """The wall."""
     level: Level
+    """How far it holds."""
     evidence: str
 
     def __post_init__(self) -> None:

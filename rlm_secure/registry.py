@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 #: For type checkers, which cannot read the table; a test checks that both agree.
 EnvironmentType: TypeAlias = Literal["local", "docker", "modal", "daytona", "prime", "e2b", "kubernetes"]
+"""The names of our environments; any other text is one of another distribution."""
 
 LOCAL_WALLS: Final = (
     Wall.LANGUAGE, Wall.SEPARATE_PROCESS, Wall.EMPTY_ENVIRONMENT, Wall.NO_INHERITED_FDS,

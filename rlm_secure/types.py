@@ -34,6 +34,7 @@ ClientBackend: TypeAlias = Literal[
     "litellm",
     "scripted",
 ]
+"""The names of our clients; any other text is one of another distribution."""
 
 #: Why code goes back to the model that wrote it.
 CodeFindingReason: TypeAlias = Literal[
@@ -229,8 +230,11 @@ class ModelUsageSummary:
     """The usage of one model. `total_cost` is US dollars, None where the provider reports none."""
 
     total_calls: int = 0
+    """How many calls were made."""
     total_input_tokens: int = 0
+    """Tokens of all prompts."""
     total_output_tokens: int = 0
+    """Tokens of all replies."""
     total_cost: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -262,6 +266,7 @@ class UsageSummary:
     """The usage of every model, by model name."""
 
     model_usage_summaries: dict[str, ModelUsageSummary] = field(default_factory=dict)
+    """The usage of each model, by its name."""
 
     @property
     def total_cost(self) -> float | None:
@@ -312,6 +317,7 @@ class Notice:
 
     kind: str
     message: str
+    """One sentence that says what is so."""
 
     def to_dict(self) -> dict[str, str]:
         """JSON-safe form."""
@@ -348,9 +354,12 @@ class RLMChatCompletion(Generic[Parsed]):
     """
 
     root_model: str
+    """The name of the model that was asked."""
     prompt: str | dict[Any, Any] | list[Any]
+    """What it was asked."""
     response: str
     usage_summary: UsageSummary
+    """The usage of each model, children included."""
     execution_time: float
     metadata: dict[str, Any] | None = cast("dict[str, Any] | None", _Metadata())  # noqa: RUF009  a descriptor
     error: str | None = None
@@ -592,7 +601,9 @@ class CodeBlock:
     """One cell and its result."""
 
     code: str
+    """The text of the cell."""
     result: REPLResult
+    """What came of it."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form."""
@@ -607,10 +618,13 @@ class Action:
     """
 
     name: str
+    """The tool or the check."""
     input: Any
     output: str
+    """What came of it, as the model reads it."""
     error: str | None = None
     seconds: float = 0.0
+    """How long it took."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form; `error` only where there is one."""
@@ -631,10 +645,15 @@ class RLMIteration:
     """
 
     prompt: str | dict[Any, Any] | list[Any]
+    """The messages that the model saw."""
     response: str
+    """Its reply, as text."""
     code_blocks: list[CodeBlock]
+    """The cells of the reply, in order."""
     final_answer: str | None = None
+    """The answer, or None where the run goes on."""
     iteration_time: float | None = None
+    """Seconds that the turn took."""
     label: str | None = None
     actions: list[Action] = field(default_factory=list)
 
@@ -670,7 +689,7 @@ class AskedIteration(RLMIteration):
         return self.asked
 
     @prompt.setter
-    def prompt(self, asked: Any) -> None:
+    def prompt(self, asked: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]  # it is set, too
         self.asked = asked
 
 
@@ -679,13 +698,21 @@ class RLMMetadata:
     """How a run is configured. Credentials are masked when it is written (logger.redact)."""
 
     root_model: str
+    """The name of the model of the run itself."""
     max_depth: int
+    """How deep children may be nested."""
     max_iterations: int
+    """How many turns a run may have."""
     backend: str
+    """The client's name."""
     backend_kwargs: dict[str, Any]
+    """The client's arguments."""
     environment_type: str
+    """Where cells run, by the name of the environment."""
     environment_kwargs: dict[str, Any]
+    """The environment's arguments."""
     other_backends: list[str] | None = None
+    """The clients that cells and children may use besides."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form."""

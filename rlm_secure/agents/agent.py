@@ -78,10 +78,10 @@ class Agent(Unpicklable):
     """
 
     pickle_instead = "send the arguments that it is made from, and create it there"
-    #: What its log calls it.
     name: ClassVar[str] = "agent"
-    #: Variables of its sessions that hold the data which it was given: a log has them if data.log_context says so.
+    """What its log calls it."""
     data_names: ClassVar[frozenset[str]] = frozenset()
+    """Variables of its sessions that hold the data which it was given: a log has them if data.log_context says so."""
 
     def __init__(
         self,

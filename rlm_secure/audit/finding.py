@@ -41,6 +41,7 @@ class Location:
     """A place in a file; `line` and `column` are 1-based and count characters. 1:1 stands for the whole file."""
 
     file: str
+    """The path as it was given, or the name of what is no file."""
     line: int = 1
     column: int = 1
 
@@ -60,12 +61,17 @@ class Finding:
     """
 
     rule: str
+    """The id of the rule."""
     severity: Severity
+    """How bad it is."""
     confidence: Confidence
+    """How sure the rule is."""
     location: Location
+    """Where it is."""
     message: str
     hint: str
     weakens: tuple[Guarantee, ...] = ()
+    """The guarantees that hold less because of it."""
     about: str = ""
 
     def __post_init__(self) -> None:
@@ -83,7 +89,9 @@ class NotChecked:
     """Something that an audit was asked to check and could not. It never counts as clean."""
 
     what: str
+    """The target, or the attack."""
     reason: str
+    """Why it was not."""
 
     def __post_init__(self) -> None:
         _spell_out(self, "what", "reason")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib.machinery
 import importlib.util
 import os
 import subprocess
@@ -98,9 +99,7 @@ def check(name: str, arena: Arena) -> None:
 
 
 def _spec_here(module: str) -> importlib.machinery.ModuleSpec | None:
-    from importlib.machinery import PathFinder
-
-    return PathFinder.find_spec(module, [str(Path.cwd())])
+    return importlib.machinery.PathFinder.find_spec(module, [str(Path.cwd())])
 
 
 def _in_arena(job: Job, arena: Arena, progress: Progress | None) -> EnvironmentSubject:

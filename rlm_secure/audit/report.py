@@ -10,11 +10,14 @@ from rlm_secure.audit.finding import Finding, NotChecked, Severity
 from rlm_secure.audit.subject import EnvironmentSubject
 from rlm_secure.inert import inert_line
 
-#: Exit codes of `rlm-secure audit`. All others are reserved.
 CLEAN = 0
+"""Exit code of `rlm-secure audit`: nothing at or above the level that fails. Those beside these four are reserved."""
 FOUND = 1
+"""Exit code: findings."""
 COULD_NOT_RUN = 2
+"""Exit code: the audit could not run."""
 NOTHING_AUDITED = 3
+"""Exit code: nothing was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,9 @@ class Ignored:
     """A finding that does not count: the policy accepts it until a date, or the baseline contains it."""
 
     finding: Finding
+    """What was found."""
     reason: str
+    """Why it does not count."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", inert_line(self.reason))
@@ -37,18 +42,29 @@ class Report:
     """
 
     version: str
+    """The version of rlm-secure that made it."""
     policy: str
+    """The name of the policy of `--policy`."""
     started: datetime
+    """When the audit began."""
     seconds: float
+    """How long it took."""
     targets: tuple[str, ...]
+    """What was looked at."""
     findings: tuple[Finding, ...]
+    """The problems that count."""
     ignored: tuple[Ignored, ...] = ()
+    """The problems that do not, each with the reason."""
     not_checked: tuple[NotChecked, ...] = ()
+    """What could not be looked at."""
     environments: tuple[EnvironmentSubject, ...] = ()
+    """What was attacked, with what each attack came to."""
     checks: int = 0
     failed: int = 0
     fail_on: Severity = Severity.MEDIUM
+    """The least severity with which an audit fails."""
     rules: tuple[str, ...] = field(default=())
+    """The ids of the rules that were used."""
     strict: bool = False
 
     @property

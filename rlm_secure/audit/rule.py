@@ -42,10 +42,13 @@ class Page:
     """A rule's parsed docstring. `bad` and `good` are examples of its kind of file; "" if a file cannot show it."""
 
     summary: str
+    """The first sentence."""
     why: str
+    """Why it is a problem."""
     bad: str
     good: str
     see: tuple[str, ...]
+    """Links to read more."""
 
 
 class Rule(ABC, Generic[S]):
@@ -54,8 +57,11 @@ class Rule(ABC, Generic[S]):
     id: ClassVar[str]
     """A word or two in kebab case; it never changes."""
     kind: ClassVar[Kind]
+    """What it looks at."""
     severity: ClassVar[Severity] = Severity.MEDIUM
+    """How bad its findings are, unless one says otherwise."""
     confidence: ClassVar[Confidence] = Confidence.HIGH
+    """How sure its findings are, unless one says otherwise."""
     weakens: ClassVar[tuple[Guarantee, ...]] = ()
     """The guarantees that the problem weakens, by the ids of threat-model.md."""
     hint: ClassVar[str] = ""
@@ -101,7 +107,7 @@ class Rule(ABC, Generic[S]):
     @classmethod
     def source(cls) -> str | None:
         """The URL of the file that defines the rule. None for a rule of another distribution."""
-        if cls.__module__.partition(".")[0] != __package__.partition(".")[0]:
+        if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
             return None
         return f"{_HOME}/{cls.__module__.replace('.', '/')}.py"
 

@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
             name = each.partition("=")[0]
             if name.startswith("--") and " " not in name and name not in known:
                 self.error(f"there is no option {name}" + meant(name, known))
-        parsed, rest = super().parse_known_args(given, namespace)
+        parsed, rest = super().parse_known_args(given, argparse.Namespace() if namespace is None else namespace)
         if rest and self._subparsers is None:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
         return parsed, rest

@@ -37,6 +37,7 @@ _PLACES: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
 }
 
 BACKENDS: Final = tuple(_PLACES)
+"""The names of our clients."""
 
 
 def get_client(backend: ClientBackend | str, backend_kwargs: Mapping[str, Any] | None = None) -> BaseLM:

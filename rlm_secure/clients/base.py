@@ -62,7 +62,9 @@ class Completion:
     """
 
     text: str
+    """The reply."""
     model: str
+    """The name of the model that gave it."""
     usage: ModelUsageSummary
     tool_calls: tuple[ToolCall, ...] = ()
 
@@ -118,9 +120,12 @@ class BaseLM(ABC):
         **kwargs: Any,
     ) -> None:
         self.model_name = model_name
+        """The model that is asked where a call names none."""
         self.timeout = timeout
         self.sampling_args = dict(sampling_args or {})
+        """Arguments of every call, such as the temperature."""
         self.kwargs = kwargs
+        """Further arguments of the provider's client."""
 
     @abstractmethod
     def completion(self, prompt: Prompt) -> str:
@@ -149,6 +154,7 @@ class Client(BaseLM):
     """
 
     vendor: ClassVar[str]
+    """The provider's name, for messages."""
     native_tools: bool = False
     reply_bytes: int = DEFAULT_REPLY_BYTES
     billing: Literal["reported", "none", "table"] = "table"
@@ -164,6 +170,7 @@ class Client(BaseLM):
         super().__init__(model_name, timeout, sampling_args, **kwargs)
         self.retries = max_retries
         self.tally = Tally()
+        """The usage of all calls."""
 
     @abstractmethod
     def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
@@ -312,8 +319,9 @@ class SDKClient(Client):
 
     async def _awaited(self, prompt: Prompt, model: str | None, call: ModelCall) -> Completion:
         messages, name = as_messages(prompt), self.name_of(model)
+        limit = asyncio.timeout(call.left)
         try:
-            async with asyncio.timeout(call.left) as limit:
+            async with limit:
                 with call.running():
                     for attempt in itertools.count():
                         try:
@@ -410,8 +418,9 @@ class Foreign(Client):
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
         """Make one call and wait at most `timeout` seconds; a blocking call then continues in its thread."""
         self._check_model(model)
+        limit = asyncio.timeout(timeout)
         try:
-            async with asyncio.timeout(timeout) as limit:
+            async with limit:
                 if self._awaits:
                     text = await self.wrapped.acompletion(prompt)
                 else:

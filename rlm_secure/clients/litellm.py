@@ -47,8 +47,8 @@ class LiteLLMClient(SDKClient):
                 import litellm
             except ImportError as error:
                 raise MissingExtra("the litellm backend", "litellm") from error
-        self._litellm = litellm
-        litellm.disable_aiohttp_transport = True
+        self._litellm: Any = litellm
+        self._litellm.disable_aiohttp_transport = True
         bind_library("httpx")
 
     def _call(self, timeout: float | None) -> ModelCall:

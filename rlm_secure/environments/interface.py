@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["AuditSink", "CallFailed", "Environment", "HostCalls", "Session"]
 
-#: Answers a call that a cell makes. Returns a JSON value; raises CallFailed to raise in the cell.
-#: It runs on the host and is the only thing that a guest can make the host do. It runs in a thread of its own, which
-#: is abandoned if it takes too long. If it has a true attribute `interruptible`, it ends by itself when its run is
-#: stopped, and calls other than tools run in the caller's thread, unless the caller set a time limit for the cell.
-#: If it has an attribute `output`, a function of "stdout" or "stderr" and a text, that is told what a cell prints while
-#: it runs; the caller's thread runs it, and its time is the host's.
-#: Sessions with the same attribute `owner`, such as those of one RLM, share a limit of abandoned calls.
 HostCalls = Callable[[Call], Any]
+"""Answers a call that a cell makes. Returns a JSON value; raises CallFailed to raise in the cell. It runs on the host
+and is the only thing that a guest can make the host do. It runs in a thread of its own, which is abandoned if it
+takes too long. If it has a true attribute `interruptible`, it ends by itself when its run is stopped, and calls
+other than tools run in the caller's thread, unless the caller set a time limit for the cell. If it has an attribute
+`output`, a function of "stdout" or "stderr" and a text, that is told what a cell prints while it runs; the caller's
+thread runs it, and its time is the host's. Sessions with the same attribute `owner`, such as those of one RLM,
+share a limit of abandoned calls.
+"""
 
 
 NO_COPIES = "this environment cannot copy a session: fork(), snapshot() and restore() are for local sessions"
@@ -86,10 +87,10 @@ class Session(Owned, ABC):
     ProtocolViolation (after killing the worker) when it sent what the protocol does not allow.
     """
 
-    #: The walls around its worker: another object whenever it has started another worker. See REPL.
     report: EnforcementReport
-    #: Whether results carry whole values (CellResult.value, Variable.whole). A session that cannot may ignore it.
+    """The walls around its worker: another object whenever it has started another worker. See REPL."""
     with_values: bool = False
+    """Whether results carry whole values (CellResult.value, Variable.whole). A session that cannot may ignore it."""
 
     def require(self) -> None:
         """Nothing, where the session can be used from here. Else raises WrongProcess or ReentrantCall."""
@@ -221,6 +222,7 @@ class Environment(ABC):
     """
 
     name: str
+    """The name by which policies and callers know it."""
     required_walls: tuple[Wall, ...] = ()
 
     @abstractmethod

@@ -91,13 +91,19 @@ class REPL(Owned):
         with_values: bool = False,
     ) -> None:
         self.policy = shipped.resolved(policy)
+        """The policy, with its values."""
         Gate(self.policy).environment(environment.name).require()
         self.persistent = persistent
+        """Whether the session goes on after a completion."""
         self.depth = depth
+        """How deep the run is nested; 0 for the first."""
         self.compaction = compaction
+        """Whether `history` is bound, for runs that shorten their conversation."""
         self.max_concurrent_subcalls = max_concurrent_subcalls
+        """How many children may run at a time."""
         self.custom_tools = dict(custom_tools or {})
         self.custom_sub_tools = dict(custom_sub_tools or {})
+        """The tools of children."""
         self.calls: HostCalls = calls or no_host
         self._contexts, self._histories = _Numbers(), _Numbers()
         self._compacted: list[Any] = []

@@ -16,7 +16,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable, code_findings, digest_of
 from rlm_secure.decision import Decided
@@ -89,10 +89,13 @@ class NotReplayed(EnvironmentUnavailable):
     for_cells = True
 
 
-class ReplayedSession(Session):
+W = TypeVar("W", bound=Reachable)
+
+
+class ReplayedSession(Session, Generic[W]):
     """The common part of local and remote sessions. `_worker` is the worker that runs now."""
 
-    _worker: Reachable
+    _worker: W
     _log: list[LogEntry] | None
 
     def __init__(self, policy: Policy) -> None:

@@ -71,7 +71,9 @@ class Verified:
     """
 
     lines: int
+    """How many lines the chain has."""
     head: str
+    """The hash of its last line."""
     anchored: bool = False
     sealed: bool = False
 

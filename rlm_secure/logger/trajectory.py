@@ -70,6 +70,7 @@ class RLMLogger:
         self.file_name = file_name
         self.log_dir = None if log_dir is None else str(log_dir)
         self.log_file_path = None if log_dir is None else str(Path(log_dir) / _unique(file_name))
+        """The file; None without `log_dir`."""
         #: The first keeps the lines of the file in the order of the turns, the second guards the data in memory, so
         #: that reading it never waits for a disk.
         self._order = threading.Lock()
@@ -160,8 +161,9 @@ class RLMLogger:
             if self._metadata is not None:
                 return
             with self._lock:
-                self._metadata = self._redactor.configuration(metadata.to_dict())
-            self._append([{"type": "metadata", "format": FORMAT, "timestamp": _now(), **self._metadata}])
+                masked: dict[str, Any] = self._redactor.configuration(metadata.to_dict())
+                self._metadata = masked
+            self._append([{"type": "metadata", "format": FORMAT, "timestamp": _now(), **masked}])
 
     def log(self, iteration: RLMIteration) -> None:
         """Record one turn as it is now; later changes to `iteration` have no effect."""

@@ -70,6 +70,7 @@ class Gate:
         tools: frozenset[str] | None = None,
     ) -> None:
         self.policy = policy
+        """The policy under which it decides."""
         self.run_models = run_models
         self.tools = tools
 

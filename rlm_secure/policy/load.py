@@ -50,6 +50,7 @@ class Origin:
     """Where an effective value was set. `line` and `column` are 1-based, None outside a file."""
 
     source: str
+    """The file, or "<dict>"."""
     line: int | None
     column: int | None
 

@@ -126,7 +126,7 @@ class _Values:
 
     def __hash__(self) -> int:  # the model's: what has one of them as a key finds it by the other
         values = tuple(value for name, value in self.__dict__.items() if name != _MODEL)
-        return hash(values if len(values) > 1 else values[0])
+        return hash(values[0] if len(values) == 1 else values)
 
     def __repr__(self) -> str:
         return repr(_model(self))
@@ -135,7 +135,7 @@ class _Values:
         return _model(self).__reduce_ex__(protocol)  # a copy is the model, with its values: never a name to be read
 
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # nobody may set it
         return type(_model(self))
 
 

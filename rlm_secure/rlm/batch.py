@@ -27,6 +27,7 @@ class Item(Generic[Parsed]):
     """The result of one prompt: exactly one of `completion` and `error` is set."""
 
     index: int
+    """The place of the prompt in the batch, from 0."""
     completion: RLMChatCompletion[Parsed] | None = None
     error: Exception | None = None
 
@@ -125,6 +126,7 @@ class Batched(Protocol):
     @property
     def complete_in(self) -> Complete:
         """One completion inside a tree."""
+        ...
 
 
 def run(engine: str, rlm: Batched, batch: Batch) -> list[Item[Any]]:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Generic, Self
+from typing import Any, Final, Generic, Self, cast
 
 from pydantic import TypeAdapter
 
@@ -148,6 +148,7 @@ class RLM(Generic[Parsed]):
         self.backend = backend
         self.backend_kwargs = with_sampling(backend_kwargs, sampling_args)
         self.environment_type = environment
+        """Where cells run, by the name of the environment."""
         self.environment_kwargs = dict(environment_kwargs or {})
         self.depth = depth
         self.max_depth = max_depth
@@ -157,14 +158,18 @@ class RLM(Generic[Parsed]):
         self.max_tokens = max_tokens
         self.max_errors = max_errors
         self.custom_system_prompt = custom_system_prompt
+        """The system prompt; None for that of the set of prompts."""
         self.other_backends = None if other_backends is None else list(other_backends)
         self.other_backend_kwargs = others_with_sampling(other_backend_kwargs, other_backends, sub_sampling_args)
+        """The arguments of each of `other_backends`."""
         if sub_sampling_args and other_backends is None:
             # Other sampling for sub-calls needs a client of its own: the same backend once more.
             self.other_backends = [backend]
             self.other_backend_kwargs = [with_sampling(self.backend_kwargs, sub_sampling_args)]
         self.logger = logger
+        """What keeps the trajectory; None for nothing."""
         self.verbose = VerbosePrinter(enabled=verbose)
+        """Prints turns and cells, where it is asked to."""
         self.persistent = persistent
         self.custom_tools = parse_custom_tools(custom_tools)
         self.custom_sub_tools = self.custom_tools if custom_sub_tools is None else parse_custom_tools(custom_sub_tools)
@@ -176,7 +181,9 @@ class RLM(Generic[Parsed]):
         self.on_iteration_start = on_iteration_start
         self.on_iteration_complete = on_iteration_complete
         self.orchestrator = orchestrator
+        """Whether the model is told to plan, and to let other models read."""
         self.user_prologue = user_prologue
+        """Text before the first message of the user; None for none."""
         self.policy = load_policy(policy)
         self.on_event = on_event
         self.answer_schema = None if answer_schema is None else AnswerSchema(answer_schema)
@@ -188,6 +195,7 @@ class RLM(Generic[Parsed]):
             Gate(self.policy).files().require()
         self.prompt_set = prompt_set
         self.words = prompts.prompt_set(prompt_set)
+        """The set of prompts."""
         self.describe_session = self.words.describes_session if describe_session is None else describe_session
         self._persistent_env: REPL | None = None
         self._first_prompt: Any = None  # of the persistent session
@@ -195,6 +203,7 @@ class RLM(Generic[Parsed]):
         #: The trees whose completions use the persistent session, or wait for it.
         self._users: list[Tree] = []
         self.log_lock = threading.Lock()
+        """Held while a completion has the logger."""
         self._cumulative_cost = 0.0
         self._consecutive_errors = 0
         self._last_error: str | None = None
@@ -433,7 +442,7 @@ class RLM(Generic[Parsed]):
         further = prompt is None and self._first_prompt is not None
         prompt = self._first_prompt if further else prompt
         shared = prompt if isinstance(prompt, SharedContext) else None
-        facts = QueryMetadata(prompt) if shared is None or shared.facts is None else shared.facts
+        facts = QueryMetadata(cast(Any, prompt)) if shared is None or shared.facts is None else shared.facts
         asked = prompt if shared is None else not_kept(shared.size)  # whoever shares it has it
         log = log_of(
             config.logger,

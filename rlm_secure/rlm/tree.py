@@ -236,12 +236,13 @@ class Tree:
             coroutine.close()
             Gate.process(self._owner).require(WrongProcess)
         # With the lock: what is put on the loop before the tree leaves it, is seen and cancelled when it does.
+        future = None
         with self._lock:
-            loop, stopped = self._loop, self._reason is not None
-            if loop is not None:
-                future = asyncio.run_coroutine_threadsafe(coroutine, loop.events)
+            stopped = self._reason is not None
+            if self._loop is not None:
+                future = asyncio.run_coroutine_threadsafe(coroutine, self._loop.events)
                 self._calls.add(future)
-        if loop is None:
+        if future is None:
             coroutine.close()
             self.check()
             raise CancellationError(None, _ENDED)

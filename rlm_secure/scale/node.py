@@ -18,11 +18,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from rlm_secure import __version__, threads
 from rlm_secure.environments.context import Flat, share
 from rlm_secure.environments.examine import examined
+from rlm_secure.environments.interface import AuditSink
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.pickling import require_picklable
@@ -121,7 +122,7 @@ class Node:
         for name in order.heard:
             setattr(rlm, name, _Forward(self._outbox.event, name))
         if order.audited:
-            rlm.audit = _Audit(self._outbox.put)
+            rlm.audit = cast(AuditSink, _Audit(self._outbox.put))  # it has the methods of one, by name
         self._rlm = rlm
         self._logs = self._stack.enter_context(Scratch("rlm-secure-node-")) if _on_disk(rlm) else None
         self._ledger = LeasedLedger(

@@ -21,24 +21,33 @@ class Said(NamedTuple):
     """The result of one run: its unmodified output, and the error that ended it (None if none did)."""
 
     stdout: str = ""
+    """What it printed."""
     stderr: str = ""
+    """What it printed as an error."""
     error: str | None = None
+    """What ended it, as text; None where it ended by itself."""
 
 
 class Limits(NamedTuple):
     """The limits of a session: seconds for a cell, bytes of memory, bytes of output, model calls."""
 
     seconds: float
+    """Wall time of a cell."""
     memory_bytes: int
+    """Memory of the session."""
     stdout_bytes: int
+    """Output of a cell."""
     calls: int = 0
+    """How many questions to models a session may ask."""
 
 
 class Adapter(ABC):
     """One session of a sandbox. The audit creates it by calling the object of `--env module:name` without arguments."""
 
-    #: Whether names that one run binds exist in the next one. If not, the attack's TARGET is sent again with every run.
     keeps_state: bool = True
+    """Whether names that one run binds exist in the next one. If not, the attack's TARGET is sent again with every
+    run.
+    """
 
     @abstractmethod
     def run(self, code: str, timeout: float) -> Said:

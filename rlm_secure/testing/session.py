@@ -19,9 +19,11 @@ class Session(Protocol):
     @property
     def report(self) -> EnforcementReport:
         """The walls in force."""
+        ...
 
     def run(self, code: str, timeout: float | None = None) -> REPLResult:
         """Run one cell."""
+        ...
 
     def close(self) -> None:
         """Close it."""
@@ -46,6 +48,10 @@ class Restarting(Protocol):
 
     habits: Habits
 
+    def __call__(self) -> Session:
+        """Open a session in the host."""
+        ...
+
     def begin(self) -> None:
         """Start a new host, ending the previous one."""
 
@@ -59,15 +65,18 @@ class Watched(Protocol):
 
     def spilled(self) -> str:
         """What it wrote to its host's own standard streams since it was opened."""
+        ...
 
     def held_bytes(self) -> int:
         """The memory of its processes in bytes: the greater of now and the peak since `forget_peak`."""
+        ...
 
     def forget_peak(self) -> None:
         """Restart the measurement of `held_bytes`."""
 
     def busy_seconds(self) -> float:
         """CPU seconds that its processes have used."""
+        ...
 
 
 class SessionFailed(RLMSecureError):

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from rlm_secure.policy.gate import Gate
 
-#: Names of the REPL that no tool may take: upstream's, and ours.
 RESERVED_TOOL_NAMES: Final = frozenset(
     {
         "llm_query",
@@ -26,6 +25,7 @@ RESERVED_TOOL_NAMES: Final = frozenset(
         "print",
     }
 )
+"""Names of the REPL that no tool may take: upstream's, and ours."""
 
 _NUMBERED = re.compile(r"(context|history)_\d+")
 
@@ -35,8 +35,11 @@ class ToolInfo:
     """One custom tool: a value or a function, and its description for the model."""
 
     name: str
+    """Its name in cells."""
     value: Any
+    """The value or the function."""
     description: str | None = None
+    """What the model is told of it; None for nothing."""
 
     @property
     def is_callable(self) -> bool:

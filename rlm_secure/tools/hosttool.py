@@ -18,7 +18,7 @@ _NO_TYPE = (PydanticSchemaGenerationError, PydanticUserError, NameError, TypeErr
 
 
 class HostTool:
-    """One host function with the JSON types of its parameters.
+    """One host function with the JSON types of its parameters. `signature` is None for a builtin that has none.
 
     Raises ValueError when no JSON value can be converted to the type of a required parameter, and for a type with a
     regular expression that takes more than linear time.
@@ -26,7 +26,9 @@ class HostTool:
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.name = name
+        """Its name in cells."""
         self.function = function
+        """The host's function."""
         try:
             self.signature: inspect.Signature | None = inspect.signature(function)
         except (TypeError, ValueError):

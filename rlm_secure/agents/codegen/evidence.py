@@ -24,8 +24,11 @@ class Evidence:
     """
 
     before: Mapping[str, str]
+    """The digests before the code ran."""
     after: Mapping[str, str]
+    """The digests after it ran."""
     rows: int
+    """How many rows the table has."""
 
     @property
     def equal(self) -> bool:

@@ -65,9 +65,13 @@ class Attempt:
     """
 
     stage: str
+    """The stage that asked for it."""
     code: str
+    """The text of the code; "" where there was none."""
     findings: tuple[CodeFinding, ...] = ()
+    """What was found before it ran."""
     error: str | None = None
+    """The error with which it ended; None where it did not."""
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,10 +92,13 @@ class CodegenCompletion(RLMChatCompletion[Parsed]):
 
     answer: Any = None
     mode: str = "read"
+    """Whether the table was for "read" or for "edit"."""
     code: str = ""
+    """The code whose result the answer is made of."""
     result_text: str = ""
     result: Any = None
     attempts: list[Attempt] = field(default_factory=list)
+    """Each code that a model gave, in order."""
     evidence: Evidence | None = None
     table: Table | None = None
     diff: TableDiff | None = None

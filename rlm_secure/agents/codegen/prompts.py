@@ -25,7 +25,7 @@ class PromptMap:
     """
 
     def __init__(self, given: str | Path | Mapping[str, Any] | None = None) -> None:
-        own = toml.loads(resources(__package__).joinpath("prompts.toml").read_text(encoding="utf-8"))
+        own = toml.loads(resources("rlm_secure.agents.codegen").joinpath("prompts.toml").read_text(encoding="utf-8"))
         self.skill: str = own.pop(SKILL).strip()
         self._stages: dict[str, dict[str, str]] = own
         if isinstance(given, str | Path):

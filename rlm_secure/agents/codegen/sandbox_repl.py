@@ -59,6 +59,7 @@ class SandboxRun:
     """
 
     block: CodeBlock
+    """The code with its result."""
     result_text: str = ""
     value: Any = None
     error: str | None = None
@@ -67,6 +68,7 @@ class SandboxRun:
     table: Table | None = None
     #: The table as the session had it before, with what pandas makes of it, where `table` came from a DataFrame.
     base: Table | None = None
+    """The table before the code, in edit mode: for the difference."""
 
     @property
     def stdout(self) -> str:
@@ -98,10 +100,11 @@ class SandboxREPL:
         self.table = table
         self.rules = dict(rules)
         self.frame = has_pandas(repl.policy)
-        #: Whether no code of a model has run in it yet.
+        """Whether code has the table as the DataFrame `df`."""
         self.fresh = True
-        #: Whether the session is over.
+        """Whether no code of a model has run in it yet."""
         self.ended = False
+        """Whether the session is over."""
         self._running = running
         self._run_cell = run_cell
         self._violated = violated

@@ -55,12 +55,16 @@ class ReActStep:
     """
 
     number: int
+    """The step, from 1."""
     thought: str
+    """What the model wrote before the action."""
     action: str | None
     input: Any
     observation: str | None
+    """What the model was told of the call."""
     error: str | None
     seconds: float
+    """How long the step took."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form."""
@@ -142,6 +146,7 @@ class ReActAgent(Agent):
         self.tools[FINAL] = CheckedTool(Tool(final_answer, FINAL, prompts.FINAL_ANSWER))
         functions = {name: tool.function for name, tool in self.tools.items() if name != _PYTHON}
         self.toolbox = Toolbox(functions, self.policy, through=(FinalAnswerCalled,))
+        """The tools, with what models are told of each."""
 
     # -- what users call ------------------------------------------------------------------------------
 

@@ -320,20 +320,24 @@ def read_workbook(wanted: str | None, limits: Limits) -> Sheet:
 
 def _book(source: Any) -> Any:
     """The workbook of openpyxl, without its parts that no cell needs: names, charts, properties, theme."""
-    from openpyxl.reader import excel
+    from openpyxl.reader import excel as opening
     from openpyxl.worksheet import _read_only, _reader
 
-    class Parser(_reader.WorkSheetParser):  # type: ignore[misc]  # openpyxl has no types
+    excel: Any = opening  # openpyxl has no types
+    read_only: Any = _read_only
+    reading: Any = _reader
+
+    class Parser(reading.WorkSheetParser):  # type: ignore[misc]
         def parse(self) -> Iterator[tuple[int, list[dict[str, Any]]]]:
             """The rows, all of them: openpyxl leaves out rows and cells that are not in order, as no program has them.
 
             What comes behind the rows is no cell, and is not parsed.
             """
             last = 0
-            for _, element in _reader.iterparse(self.source):
-                if element.tag == _reader.DATA_TAG:
+            for _, element in reading.iterparse(self.source):
+                if element.tag == reading.DATA_TAG:
                     break
-                if element.tag != _reader.ROW_TAG:
+                if element.tag != reading.ROW_TAG:
                     continue
                 number, cells = self.parse_row(element)
                 element.clear()
@@ -356,7 +360,7 @@ def _book(source: Any) -> Any:
         def read_chartsheet(self, sheet: Any, rel: Any) -> None:
             """Leave it out: it has no cells."""
 
-    _read_only.WorkSheetParser = Parser
+    read_only.WorkSheetParser = Parser
     excel.ReadOnlyWorksheet = Sheet
     excel.read_string_table = _strings
     reader = Reader(source, read_only=True, data_only=True, keep_links=False)
@@ -372,10 +376,11 @@ def _book(source: Any) -> Any:
 
 def _strings(file: Any) -> list[str]:
     """The shared strings, with their escapes, of which openpyxl takes a part away."""
-    from openpyxl.cell.text import Text
+    from openpyxl.cell import text
     from openpyxl.xml.constants import SHEET_MAIN_NS
     from openpyxl.xml.functions import iterparse
 
+    Text: Any = text.Text  # a class without types
     found = []
     for _, element in iterparse(file):
         if element.tag == f"{{{SHEET_MAIN_NS}}}si":
@@ -668,11 +673,11 @@ def main(arguments: list[str]) -> None:
     limits = Limits(rows, columns, cells, cell)
     warnings.simplefilter("ignore")  # to show one, Python opens a file of source
     try:
-        if program:
-            walls = _walls(path)
+        walls = _walls(path) if program else None
+        if walls is not None:
             walls.die_with_parent(_SIGKILL)
         _load(kind)
-        if program:
+        if walls is not None:
             _seal(walls, bytes.fromhex(program))
     except OSError:
         _fail("was not read: the filter of system calls, behind which it would be, cannot be installed here")

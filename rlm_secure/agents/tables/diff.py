@@ -31,8 +31,11 @@ class CellChange:
 
     row: int
     column: str
+    """The name of its column."""
     before: Any
+    """Its value in the old table."""
     after: Any
+    """Its value in the new table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,22 @@ class TableDiff:
     """
 
     rows_before: int
+    """Rows of the old table."""
     rows_after: int
+    """Rows of the new table."""
     columns_added: tuple[str, ...]
+    """Names of columns that the new table alone has."""
     columns_removed: tuple[str, ...]
+    """Names of columns that the old table alone has."""
     columns_reordered: bool
     cells_changed: int
+    """How many cells have another value."""
     changes: tuple[CellChange, ...]
     rows_added: int
+    """How many rows the new table alone has."""
     added_rows: tuple[int, ...]
     rows_removed: int
+    """How many rows the old table alone has."""
     removed_rows: tuple[int, ...]
     rows_moved: int
 

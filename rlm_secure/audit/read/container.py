@@ -107,7 +107,7 @@ def _composed(document: Document, name: str, service: dict[str, Any]) -> Contain
     path: KeyPath = ("services", name)
     settings = dict(service)
     settings |= {key: str(service[key]).lower() in _TRUE for key in _TRUTHS if isinstance(service.get(key), str)}
-    paths = {key: (*path, key) for key in service}
+    paths: dict[str, KeyPath] = {key: (*path, key) for key in service}
     limits: Any = service
     for part in ("deploy", "resources", "limits"):
         limits = limits.get(part) if isinstance(limits, dict) else None

@@ -47,7 +47,9 @@ _TABLES: tuple[tuple[type[Rule[Any]], ...], ...] = (
     environments.RULES,
 )
 RULES: tuple[type[Rule[Any]], ...] = tuple(rule for table in _TABLES for rule in table)
+"""Every rule of ours, in the order of their ids' groups."""
 BY_ID: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.id: rule for rule in RULES})
+"""Each rule of ours by its id."""
 ignores.IgnoreUnknown.known = BY_ID
 
 

@@ -48,6 +48,7 @@ class Pipe(Protocol):
     @property
     def undelivered(self) -> int:
         """Bytes written that wait on this side, and so cannot have been acknowledged."""
+        ...
 
     def write(self, data: bytes, deadline: float) -> None:
         """Write all of `data` before `deadline`, or raise TransportLost."""
@@ -55,6 +56,7 @@ class Pipe(Protocol):
     def read(self, deadline: float) -> bytes:
         """The bytes received; b"" at the end. Raises TimeoutError when none arrive before `deadline`, and BadResponse
         for an error that would recur if the pipe were dialled again."""
+        ...
 
     def close(self) -> None:
         """Close it. Idempotent."""

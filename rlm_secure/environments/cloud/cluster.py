@@ -161,7 +161,7 @@ class Cluster:
                 headers=headers,
                 protocols=_PROTOCOLS,
                 proxy=api.configuration.proxy,
-                timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
+                timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),  # pyright: ignore[reportCallIssue]  by attrs
             )
         except aiohttp.WSServerHandshakeError as error:  # its own text has the whole command
             raise KubernetesError(error.status, "exec was refused", "") from None

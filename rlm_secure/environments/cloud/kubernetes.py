@@ -313,6 +313,7 @@ class KubernetesProvider(Provider):
             },
         }
         await self._cluster.call("POST", self._cluster.path("claims"), body=body)
+        sandbox = None
         async for claim in self._cluster.polled(self._cluster.path("claims", plan.name)):
             status = claim.get("status") or {}
             sandbox, ready = (status.get("sandbox") or {}).get("name"), False

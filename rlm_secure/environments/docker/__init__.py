@@ -63,7 +63,7 @@ class DockerEnvironment(Environment):
             raise ValueError(f"transport is 'auto', 'unix' or 'exec', not {transport!r}")
         self._image = image
         self._base_url = base_url
-        self._transport = transport
+        self._transport: Wanted = transport
 
     def open(
         self,

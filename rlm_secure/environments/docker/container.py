@@ -145,7 +145,7 @@ def create(
 @contextlib.contextmanager
 def unseen(directory: str | None) -> Iterator[None]:
     """Raise NotThere for an engine's error inside the block that says that it does not see `directory`."""
-    import docker
+    import docker.errors
 
     try:
         yield
@@ -202,7 +202,7 @@ def state(client: Any, container: str) -> Mapping[str, Any] | None:
 
 def remove(client: Any, container: str) -> bool:
     """Kill and remove it; returns whether it is gone. Retries for 20 seconds, for 3 while no engine listens."""
-    import docker
+    import docker.errors
     import requests
 
     deadline = time.monotonic() + _REMOVE_SECONDS

@@ -23,7 +23,7 @@ def connect(base_url: str | None = None) -> Any:
     Raises MissingExtra without the SDK, EnvironmentUnavailable when no engine answers.
     """
     try:
-        import docker
+        import docker.errors
     except ImportError as error:
         raise MissingExtra("the docker environment", "docker") from error
     where = base_url or "DOCKER_HOST, or unix:///var/run/docker.sock"
@@ -61,7 +61,7 @@ def carrier(client: Any) -> str:
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
     """Turn the engine's errors inside the block into EnvironmentUnavailable: it could not do `what`."""
-    import docker
+    import docker.errors
     import requests
 
     try:
@@ -89,7 +89,7 @@ def image(client: Any, name: str, *, packages: bool = False) -> Any:
     """The image `name` on this engine; never pulled. Raises EnvironmentUnavailable, which says how to build it.
 
     `packages`: the policy gives third-party packages to cells."""
-    import docker
+    import docker.errors
 
     with explained(f"look for the image {name}"):
         try:

@@ -92,7 +92,7 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _pinned(client: Any, base: str) -> str:
-    import docker
+    import docker.errors
 
     if _PINNED.fullmatch(base):
         return base

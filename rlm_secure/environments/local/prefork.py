@@ -47,9 +47,11 @@ class Spawner(Protocol):
     @property
     def running(self) -> bool:
         """Whether it still accepts requests."""
+        ...
 
     def spawn(self, setup: ProcessSetup, *, warm: bool = False) -> SessionProcess:
         """A new process for the caller alone, with `setup` sent to it. Raises EnvironmentUnavailable."""
+        ...
 
 
 class PreforkedProcess:

@@ -77,14 +77,13 @@ _RETIRE_SECONDS = 1.0
 _RETIRED_BYTES = 64 << 20
 
 
-class LocalSession(ReplayedSession):
+class LocalSession(ReplayedSession[Worker]):
     """A sealed worker on this machine. `screen=False` switches the language layer off: tests and audits only.
 
     Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when no zygote can be
     started.
     """
 
-    _worker: Worker
     _root: Worker
 
     def __init__(
@@ -553,8 +552,7 @@ class LocalSession(ReplayedSession):
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             source.send({"op": "checkpoint"}, [theirs.fileno()], deadline)
             theirs.close()
-            consented = False
-            while not consented:
+            while True:
                 if self._wait(ours, source, deadline, request, listener) is ours:
                     ours.close()
                     return None  # it made no copy, and did not call clone(2)
@@ -562,7 +560,8 @@ class LocalSession(ReplayedSession):
                 if pid is None:
                     raise Died
                 began = time.monotonic()
-                consented = listener.consent(pid, self._others(tree))
+                if listener.consent(pid, self._others(tree)):
+                    break
             handle = self._adopt(ours, source, deadline, request, began)
             if handle is None:
                 ours.close()

@@ -55,7 +55,7 @@ class UnfitImage(EnvironmentUnavailable):
     """The sandbox was made from an image that cannot give the policy's packages to cells: another one is the same."""
 
 
-class RemoteSession(ReplayedSession):
+class RemoteSession(ReplayedSession[RemoteWorker]):
     """A sealed worker in a leased sandbox. `screen=False` switches the language layer off: tests and audits only.
 
     Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when the sandbox

@@ -72,7 +72,7 @@ class RemoteWorker:
         """The next frame for the worker: a request, or the reply to its last call."""
         self._outgoing = (message, upload)
 
-    def reply(self, message: Mapping[str, Any], _deadline: Deadline) -> None:
+    def reply(self, message: Mapping[str, Any], deadline: Deadline) -> None:  # noqa: ARG002
         """Reply to a call. The reply is sent with the next wait, under its deadline."""
         self.send(message)
 

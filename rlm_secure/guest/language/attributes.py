@@ -398,7 +398,7 @@ def _of_alias(value: Any, name: str, *default: Any) -> Any:
             return facades.load("typing").get_origin(value)
     if default:
         return default[0]
-    raise AttributeError(f"{title(kind)!r} object has no attribute {name!r}")
+    raise AttributeError(f"{title(type(value))!r} object has no attribute {name!r}")
 
 
 def _passed(error: BaseException) -> bool:
@@ -487,7 +487,7 @@ def _signals(value: Any, name: str, *default: Any) -> Any:
 
 
 #: Library types whose `obj` was set by the cell.
-_WITH_OBJ = (types.SimpleNamespace, type(functools.cmp_to_key(max)(0)))
+_WITH_OBJ = (types.SimpleNamespace, type(functools.cmp_to_key(lambda _one, _other: 0)(0)))
 
 
 def _holds_its_obj(value: Any) -> bool:

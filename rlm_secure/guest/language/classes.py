@@ -216,7 +216,8 @@ class _StandIn(type):
         return is_instance(value, _STANDS_FOR[cls])
 
     def __subclasscheck__(cls, kind: Any) -> bool:
-        return kind is cls or (is_class(kind) and derives(_STANDS_FOR.get(kind, kind), _STANDS_FOR[cls]))
+        real: Any = _STANDS_FOR.get(kind, kind) if is_class(kind) else None
+        return kind is cls or (real is not None and derives(real, _STANDS_FOR[cls]))
 
     def __repr__(cls) -> str:
         return type.__repr__(_STANDS_FOR[cls])

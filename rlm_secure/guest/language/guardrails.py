@@ -204,7 +204,7 @@ class _Reader:
         children: list[Any] = []
         for field in fields or node._fields:
             child = getattr(node, field, None)
-            children += child if child.__class__ is list else [child]
+            children += child if isinstance(child, list) else [child]
         self._stack += [
             (each, scope)
             for each in reversed(children)

@@ -17,6 +17,7 @@ class Screen(Protocol):
     @property
     def in_class_body(self) -> bool:
         """Whether the statement is directly in the body of a class."""
+        ...
 
     def refuse(self, node: ast.AST, rule: str, message: str) -> None:
         """Record a broken rule."""

@@ -87,7 +87,8 @@ def load(names: Sequence[str], paths: Sequence[str]) -> None:
 
 def close(names: Sequence[str]) -> None:
     """Create the facades of the loaded packages, and close what leads out of them. Call it before any cell."""
-    from ..language import attributes, formatting
+    from ..language import attributes as guards
+    from ..language import formatting
     from ..language.facades import functions
     from ..language.transformer import CellTransformer
     from . import bounds, hooks, modules
@@ -128,7 +129,7 @@ def close(names: Sequence[str]) -> None:
         # It opens /dev/null for its messages unless they are asked for; there is no such file.
         hulls.delaunay = lambda x, y, _verbose: triangles(x, y, 1)
     _forget_paths(names)
-    attributes.use(PackageAttributes)
+    guards.use(PackageAttributes)
     functions.read = PackageAttributes({}).read
     formatting.walks_nothing = CellTransformer.asks_always = True
 

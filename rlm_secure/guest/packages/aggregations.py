@@ -87,7 +87,7 @@ def _called(value: Any) -> Callable[..., Any]:
 
 
 def _column(value: Any, who: str) -> Any:
-    named = getattr(sys.modules.get("pandas"), "NamedAgg", None)
+    named: Any = getattr(sys.modules.get("pandas"), "NamedAgg", None)
     if type(value) is named:  # frozen; with arguments of the function
         return named(value.column, reviewed(value.aggfunc, who), *value.args, **value.kwargs)
     if type(value) is tuple and len(value) == 2:

@@ -57,7 +57,7 @@ def set_state(state: Any) -> None:
     np: Any = importlib.import_module("numpy")
     if type(state) is dict and type(state.get("state")) is dict:
         inner, more = state["state"], (state.get("has_gauss", 0), state.get("gauss", 0.0))
-        parts = (state.get("bit_generator"), inner.get("key"), inner.get("pos"), *more)
+        parts: Any = (state.get("bit_generator"), inner.get("key"), inner.get("pos"), *more)
     elif type(state) is tuple and len(state) in (3, 5):
         parts = (*state, 0, 0.0)[:5]
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import zoneinfo
 from typing import Any
@@ -15,7 +16,7 @@ def keep() -> None:
     Call it before pandas is imported, which takes the function itself.
     """
     times.read_zones()
-    common: Any = zoneinfo._common
+    common: Any = importlib.import_module("zoneinfo._common")
 
     def load_tzdata(key: str) -> io.BytesIO:
         data = times.zone_data(key)

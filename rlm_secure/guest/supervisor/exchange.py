@@ -79,11 +79,11 @@ class Exchange:
         self._cpu_budget = None
         if "CPU" in limits:
             soft = limits["CPU"][0] if isinstance(limits["CPU"], list) else limits["CPU"]
-            self._cpu_budget = soft - self._cpu_spent
-            if self._cpu_budget <= 0:
+            left = self._cpu_budget = soft - self._cpu_spent
+            if left <= 0:
                 raise LinkError("the session has used up its CPU seconds")
             # The kernel's limit is one second later: we check ten times a second, and so act first.
-            kernel = math.ceil(self._cpu_budget) + 1
+            kernel = math.ceil(left) + 1
             limits = {**limits, "CPU": [kernel, kernel + 1]}
         self._memory_limit = limits["DATA"] + _UNCOUNTED_BYTES if "DATA" in limits else None
         self._zygote.boot()

@@ -144,6 +144,7 @@ class ZygoteLink:
         Only the zygote can end such a worker. So if it does not answer, the supervisor exits, which ends the sandbox.
         If the zygote is gone, its workers are gone as well.
         """
+        said = ""
         for _ in range(_SIGNAL_TRIES):
             try:
                 self._ask({"op": "signal", "pid": pid, "number": number})

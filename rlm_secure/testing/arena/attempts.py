@@ -151,10 +151,11 @@ def _attempt(request: Request) -> Verdict:
         checked = battery.controls([attack], bounds_of(policy))
     layered = attack.layer is not Layer.KERNEL
     with contextlib.ExitStack() as stack:
+        foreign = None
         if ":" in name:
             foreign = ForeignGround(name, bounds_of(policy))  # per attempt: its programs belong to the attempt's target
             stack.callback(foreign.close)
-        sessions = foreign if ":" in name else _ours(name, attack, policy)
+        sessions = _ours(name, attack, policy) if foreign is None else foreign
         return battery.attempts([attack], sessions, policy, checked, layered=layered)[attack.name]
 
 

@@ -204,7 +204,8 @@ def _rebuild(x: Any, memo: Memo | None) -> Any:
     reduced: Any = kind.__reduce_ex__(x, 4)  # type: ignore[call-arg]
     if type(reduced) is str:  # a singleton that is found by its name
         return x
-    func, args, state, items, pairs = (*reduced, None, None, None)[:5]
+    func, args, *rest = reduced
+    state, items, pairs = (*rest, None, None, None)[:3]
     return _assemble(x, memo, func, args, state, items, pairs)
 
 

@@ -148,7 +148,8 @@ def _caller(title: str, call: Callable[[Any], Any], shown: Callable[[], str]) ->
         "__call__": lambda _self, obj, /: call(obj),
         "__repr__": lambda _self: f"operator.{title}({shown()})",
     }
-    made: _Any = type(title, (), namespace)()
+    kind: Any = type(title, (), namespace)
+    made: _Any = kind()
     return made
 
 OPERATOR = facade(

@@ -152,7 +152,8 @@ def _groups(items: Iterator[Any], key: Callable[[Any], Any] | None) -> Iterator[
             pass
 
 
-_SEQUENCE = type(builtins.iter(type("_", (), {"__getitem__": lambda _self, at: at})()))
+_INDEXED: Any = type("_", (), {"__getitem__": lambda _self, at: at})
+_SEQUENCE = type(builtins.iter(_INDEXED()))
 
 
 def iter(value: Any, /, *sentinel: Any) -> Any:  # noqa: A001 - stands in for the builtin

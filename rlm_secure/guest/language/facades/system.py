@@ -31,7 +31,8 @@ def _exact_path(path: Any) -> Any:
 def abspath(path: Any) -> Any:
     """os.path.abspath, where the current directory is the root: a session has no other."""
     path = _exact_path(path)
-    return posixpath.normpath(posixpath.join("/" if type(path) is str else b"/", path))
+    root: Any = "/" if type(path) is str else b"/"
+    return posixpath.normpath(posixpath.join(root, path))
 
 
 def relpath(path: Any, start: Any = None) -> Any:

@@ -96,9 +96,9 @@ class _Binary:
 
     def truncate(self, size: int | None = None) -> int:
         self._check(self.writable(), "truncate")
-        size = self._at if size is None else size
-        _truncate(self.name, size)
-        return size
+        length = self._at if size is None else size
+        _truncate(self.name, length)
+        return length
 
     def flush(self) -> None:
         self._check()

@@ -485,7 +485,8 @@ def setLoggerClass(klass: Any) -> None:
 def basicConfig(**kwargs: Any) -> None:
     if kwargs.pop("force", False):
         root.handlers.clear()
-    kwargs.pop("encoding", None), kwargs.pop("errors", None)
+    kwargs.pop("encoding", None)
+    kwargs.pop("errors", None)
     if "filename" in kwargs:
         raise ValueError("there are no files to log to; leave filename out, and messages go to stderr")
     if root.handlers:

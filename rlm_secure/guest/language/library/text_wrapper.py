@@ -13,7 +13,7 @@ class TextIOWrapper:
     ) -> None:  # fmt: skip
         if newline not in (None, "", "\n", "\r", "\r\n"):
             raise ValueError(f"illegal newline value: {newline!r}")
-        self.buffer = buffer
+        self.buffer: Any = buffer
         self.encoding = "utf-8" if encoding in (None, "locale") else encoding
         self.errors = "strict" if errors is None else errors
         self.line_buffering, self.write_through = line_buffering, write_through

@@ -21,7 +21,8 @@ class UserDict(MutableMapping):  # type: ignore[type-arg]
         if key in self.data:
             return self.data[key]
         if hasattr(self, "__missing__"):
-            return self.__missing__(key)
+            derived: Any = self
+            return derived.__missing__(key)
         raise KeyError(key)
 
     def __setitem__(self, key: Any, item: Any) -> None:
