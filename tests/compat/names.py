@@ -84,8 +84,7 @@ def page() -> str:
             *(f"| `{name}` | `{default}` | {notes['parameters'][name]} |" for name, default in has["RLM"]),
             "\nOnly here, and only by name: " + ", ".join(f"`{each}`" for each in _ours(has)) + ".\n",
             "## The options of environments\n",
-            "For `RLM(environment_kwargs={...})` and `Sandbox(environment_kwargs={...})`. Upstream's name is taken; ours is in the "
-            "third column.\n",
+            "What `environment_kwargs` has. Upstream's name is taken; ours is in the third column.\n",
             "| environment | upstream's name | here |",
             "| --- | --- | --- |",
             *(f"| `{place}` | `{name}` | {here} |" for place, name, here in options(has)),
