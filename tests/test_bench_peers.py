@@ -256,7 +256,7 @@ def test_documents_that_compare_name_the_same_versions() -> None:
         for recipe in build.recipes().values()
         for name, _, version in (each.partition("==") for each in recipe.python)
     }
-    audits = (report.ROOT / "docs" / "audits.md").read_text(encoding="utf-8")
+    audits = (report.ROOT / "docs/pages/audit/results.md").read_text(encoding="utf-8")
     for name in ("RestrictedPython", "smolagents", "pydantic-monty", "jupyter_client", "ipykernel"):
         assert f"{name} {pinned[name.lower()]}" in audits
     assert replies.PEER == f"smolagents=={pinned['smolagents']}"

@@ -3,7 +3,7 @@
 PATH is a checkout of upstream's repository, or its source distribution (`pip download rlms --no-deps --no-binary
 rlms`), which has some of its tests. Every test passes, or is in differences.toml with the reason. Fails for one that
 fails or is skipped and is not there, and for one that is there as a difference although it passes. `--write` writes
-docs/pages/migration/differences.md from that file, which needs no checkout.
+docs/pages/migration/differences.md from that file, and names.md from the package of PyPI; neither needs a checkout.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import sys
 from pathlib import Path
 
 from rlm_secure.removal import Scratch
+from tests.compat import names
 from tests.compat.differences import DOCUMENT, HERE, Difference, page, read
+from tests.docs.needs import packages
 
 #: Not in the source distribution, although tests import it.
 MISSING = "tests/mock_lm.py"
@@ -26,11 +28,13 @@ def main() -> int:
     """The exit code: 0 where every difference is listed."""
     parser = argparse.ArgumentParser(prog="python -m tests.compat", description=__doc__)
     parser.add_argument("path", nargs="?", type=Path, help="a checkout of upstream, or its source distribution")
-    parser.add_argument("--write", action="store_true", help="write docs/pages/migration/differences.md")
+    parser.add_argument("--write", action="store_true", help="write the pages of docs/pages/migration that are made here")
     options = parser.parse_args()
     differences, skipped = read(), read("skipped")
     if options.write:
         DOCUMENT.write_text(page(differences, skipped), encoding="utf-8")
+        names.KEPT.write_text(json.dumps(names.read(packages("rlms")), indent=1) + "\n", encoding="utf-8")
+        names.DOCUMENT.write_text(names.page(), encoding="utf-8")
     if options.path is None:
         return 0
     outcomes = run(options.path.resolve())

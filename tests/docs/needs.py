@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
 
+from benchmarks.peers import build
+from tests.emulators.e2b_code import E2BCodeEmulator
 from tests.servers.openai_server import OpenAIServer
 
 #: Variables of the environment for a block, while its need is there.
@@ -29,8 +34,33 @@ def process(replies: Sequence[str]) -> Iterator[Variables]:
     yield {}
 
 
+def packages(name: str) -> Path:
+    """Where the packages of a peer are, by its name in benchmarks/peers/versions.toml: pip installs them at the first use."""
+    place = build.build(build.recipes()[name], build.folder())
+    (found,) = place.python.parents[1].glob("lib/python*/site-packages")
+    return found
+
+
+@contextmanager
+def peer(replies: Sequence[str], *, name: str) -> Iterator[Variables]:
+    """Another project's package, which is not installed beside ours. A block that needs it needs a process as well."""
+    given = os.environ.get("PYTHONPATH")
+    yield {"PYTHONPATH": os.pathsep.join([str(packages(name)), *([given] if given else [])])}
+
+
+@contextmanager
+def e2b_code(replies: Sequence[str]) -> Iterator[Variables]:
+    """E2B's API, and sandboxes of its template that runs code: emulated, with a real IPython kernel in each."""
+    with E2BCodeEmulator(packages("jupyter")) as emulator:
+        yield {"E2B_API_KEY": emulator.key, "E2B_API_URL": emulator.url, "E2B_SANDBOX_URL": emulator.url}
+        assert emulator.live == [], "the block leaves a sandbox behind, which costs money"
+
+
 #: Each need, by its word.
 NEEDS: dict[str, Callable[[Sequence[str]], AbstractContextManager[Variables]]] = {
     "openai": openai,
     "process": process,
+    "e2b-code": e2b_code,
+    "rlms": partial(peer, name="rlms"),
+    "smolagents": partial(peer, name="smolagents"),
 }
