@@ -302,7 +302,7 @@ class Gate:
     def forks(self, count: int) -> Decision:
         """Whether a session of which `count` copies and snapshots live, itself included, may be copied once more."""
         limit = self.policy.limits.forks
-        said = f"of the session live limits.forks = {limit:,} copies and snapshots; close one first"
+        said = f"there are limits.forks = {limit:,} copies and snapshots of the session already; close one first"
         return _unless("forks", count > limit, said)
 
     # -- tools, and other calls -------------------------------------------------------------------

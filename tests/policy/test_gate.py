@@ -93,7 +93,7 @@ def test_what_is_within_the_policy_is_allowed(method: str, asked: Any) -> None:
     ("decision", "rule", "reason"),
     [
         (GATE.resumes(4), "resumes", "it was brought back limits.resumes = 3 times; start a new session"),
-        (GATE.forks(65), "forks", "of the session live limits.forks = 64 copies and snapshots; close one first"),
+        (GATE.forks(65), "forks", "there are limits.forks = 64 copies and snapshots of the session already; close one first"),
         (GATE.tool_calls(10_001), "tool-calls",
          "the session has made limits.tool_calls = 10,000 tool calls, and may make no more; go on without"),
         (GATE.abandoned(0, 0, 1024), "abandoned-calls",
