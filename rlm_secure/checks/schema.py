@@ -48,11 +48,15 @@ class Mismatch:
     first: Mismatch | None = None
 
     def __str__(self) -> str:
+        return self.of("the answer")
+
+    def of(self, whole: str) -> str:
+        """The text, where the value that was checked is called `whole`."""
         said: list[str] = []
         each: Mismatch | None = self
         while each is not None:
             shown = [_short(about if isinstance(about, str) else json.dumps(about)) for about in each.about]
-            said.append(f"{shown_place(each.place)} {each.words.format(*shown)}")
+            said.append(f"{shown_place(each.place, whole)} {each.words.format(*shown)}")
             each = each.first
         return _short("; the first: ".join(said), _SAID)
 
@@ -255,13 +259,13 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
-def shown_place(place: Place) -> str:
-    """A place in an answer, as text for messages."""
+def shown_place(place: Place, whole: str = "the answer") -> str:
+    """A place in an answer, or in another value, as text for messages."""
     parts: list[str] = []
     while place is not None:
         place, part = place
         parts.append(f"[{_quoted(part) if isinstance(part, str) else part}]")
-    return "the answer" + "".join(reversed(parts))
+    return whole + "".join(reversed(parts))
 
 
 def _quoted(name: str) -> str:

@@ -37,7 +37,7 @@ from rlm_secure.events import (
     Violation,
     tell,
 )
-from rlm_secure.inert import inert_line
+from rlm_secure.inert import excerpt, inert_line
 from rlm_secure.logger import RLMLogger
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import Data, Limits
@@ -132,6 +132,8 @@ class Run:
         self._files: dict[str, bytes] = {}
         #: Turns since the last one in which a cell was run.
         self._idle = 0
+        #: What was wrong with the last answer that was not accepted.
+        self._unfit = ""
 
     def complete(self) -> RLMChatCompletion:
         """Run turns until there is an answer; after the last turn, ask for one in plain text."""
@@ -282,7 +284,7 @@ class Run:
         if text is not None:
             return self.accepted(text, "text")
         known = blocks[-1].result.locals if blocks else {}
-        self.tree.emit(AnswerRejected(depth=self.config.depth, problem=f"no variable {final.name[:80]!r}"))
+        self.reject(f"there is no variable {final.name[:80]!r}")
         return None, self.words.unknown_variable(final.name, known)
 
     def variable(self, name: str) -> str | None:
@@ -297,6 +299,10 @@ class Run:
         """The answer if it fits the schema (or there is no schema), else a message on what is wrong with it."""
         if self.config.answer_schema is None:
             return Answer(text, source), None
+        if source == "cell" and value is None and text == "None":  # None has no other value than a text has
+            _, problem = self.config.answer_schema.read(None, None, lambda: self.tree.check(text))
+            if problem is None:
+                return Answer("null", source), None
         read, problem = self.config.answer_schema.read(text, value, lambda: self.tree.check(text))
         if problem is None:
             return Answer(text if value is None else json.dumps(value), source, read), None
@@ -308,8 +314,13 @@ class Run:
 
     def rejected(self, problem: str) -> Message:
         """Notify the listeners that an answer is rejected, and write the message that tells the model why."""
-        self.tree.emit(AnswerRejected(depth=self.config.depth, problem=problem))
+        self.reject(problem)
         return self.words.answer_rejected(problem)
+
+    def reject(self, problem: str) -> None:
+        """Notify the listeners that an answer is rejected."""
+        self._unfit = problem
+        self.tree.emit(AnswerRejected(depth=self.config.depth, problem=problem))
 
     def default_answer(self) -> Answer:
         """Ask for an answer in plain text when the turns are used up."""
@@ -317,12 +328,13 @@ class Run:
         asked = self.messages + [self.words.default_answer()]
         response = self.handler.ask(asked, purpose="answer").text
         # A model that still writes FINAL(...) means the text between the parentheses.
-        answer, objection = self.answer_in(response, [])
+        answer, _ = self.answer_in(response, [])
         if answer is None and parse_final(response) is None:
-            answer, objection = self.accepted(response, "default")
+            answer, _ = self.accepted(response, "default")
         if answer is None and self.config.answer_schema is not None:
-            assert objection is not None
-            raise AnswerInvalidError(objection["content"], partial_answer=response)
+            said = f"the turns are used up, and the last answer was not accepted: {excerpt(self._unfit, 600)}"
+            said += "; raise max_iterations, or ask for a simpler form"
+            raise AnswerInvalidError(said, partial_answer=response)
         answer = answer or Answer(response, "default")
         final = parse_final(response)
         unrun = final is None and bool(find_code_blocks(response))

@@ -57,6 +57,15 @@ def test_parameters_that_are_told_are_shown_and_checked() -> None:
     assert agent(Tool(weather, parameters={"city": {"type": "any"}})).execute_tool("weather", {"city": 5}) == "5 1"
 
 
+def test_what_is_wrong_with_an_argument_is_said_of_the_argument() -> None:
+    def weather(city):
+        return city
+
+    places = {"city": {"schema": {"type": "array", "items": {"enum": ["Bern", "Rome"]}}}}
+    told = agent(Tool(weather, parameters=places)).execute_tool("weather", {"city": ["Bern", "Oslo"]})
+    assert told == 'Error: weather: city[1] must be one of ["Bern", "Rome"]'
+
+
 def test_tools_may_be_a_mapping_or_upstreams_form() -> None:
     named = ReActAgent(
         {"plus": add_numbers, "more": {"tool": add_numbers, "description": "Adds."}, "last": Tool(add_numbers, "sum_up")},

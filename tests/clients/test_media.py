@@ -12,9 +12,10 @@ from rlm_secure.clients.media import described, inline, media_type, most_tokens,
 from rlm_secure.clients.windows import fewest_tokens, prompt_characters
 from rlm_secure.errors import ProviderError
 from rlm_secure.events import CellCompleted, ModelCalled, Violation
-from tests.clients.test_other_providers import SAYS, client_of
+from tests.clients.test_other_providers import client_of
 from tests.loops import Heard, cell, limited, scripted
 from tests.servers.openai_server import OpenAIServer, Raw
+from tests.servers.replies import SAYS
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 WAV = b"RIFF\x24\0\0\0WAVEfmt "

@@ -18,9 +18,10 @@ from rlm_secure.clients.tool_calls import MAX_CALLS, MAX_NAME, ToolCall, ToolSpe
 from rlm_secure.clients.windows import fewest_tokens, prompt_characters
 from rlm_secure.errors import ProviderError
 from rlm_secure.types import ModelUsageSummary
-from tests.clients.test_other_providers import SAYS, anthropic_says, client_of, gemini_says, openai_says
+from tests.clients.test_other_providers import client_of
 from tests.clients.victim import client_of as any_client_of
 from tests.servers.openai_server import OpenAIServer, Raw
+from tests.servers.replies import SAYS, anthropic_says, gemini_says, openai_says
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = ToolSpec("weather", "The weather of a city.", SCHEMA)

@@ -10,22 +10,60 @@ from pathlib import Path
 
 from benchmarks.peers import build
 from tests.emulators.e2b_code import E2BCodeEmulator
-from tests.servers.openai_server import OpenAIServer
+from tests.servers.openai_server import OpenAIServer, Raw
+from tests.servers.replies import SAYS
 
 #: Variables of the environment for a block, while its need is there.
 Variables = Mapping[str, str]
 
 
+def _in_turn(replies: Sequence[str]) -> Callable[[object], str]:
+    """One reply after the other, and then the last one again."""
+    left = list(replies) or ["42"]
+    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+
+
 @contextmanager
 def openai(replies: Sequence[str]) -> Iterator[Variables]:
     """A server with OpenAI's API, and a key for it; it gives one reply after the other, and then the last one again."""
-    left = list(replies)
-
-    def reply(_: object) -> str:
-        return left.pop(0) if len(left) > 1 else left[0]
-
-    with OpenAIServer(reply=reply if replies else "42") as server:
+    with OpenAIServer(reply=_in_turn(replies)) as server:
         yield {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-of-a-test"}
+
+
+@contextmanager
+def anthropic(replies: Sequence[str]) -> Iterator[Variables]:
+    """As `openai`, with Anthropic's API."""
+    with _other("anthropic", replies) as root:
+        yield {"ANTHROPIC_BASE_URL": root, "ANTHROPIC_API_KEY": "sk-ant-of-a-test"}
+
+
+@contextmanager
+def gemini(replies: Sequence[str]) -> Iterator[Variables]:
+    """As `openai`, with Gemini's API."""
+    with _other("gemini", replies) as root:
+        yield {"GOOGLE_GEMINI_BASE_URL": root, "GEMINI_API_KEY": "of-a-test"}
+
+
+@contextmanager
+def azure(replies: Sequence[str]) -> Iterator[Variables]:
+    """As `openai`, with a deployment on Azure."""
+    with _other("azure_openai", replies) as root:
+        yield {"AZURE_OPENAI_ENDPOINT": root, "AZURE_OPENAI_API_KEY": "of-a-test"}
+
+
+@contextmanager
+def portkey(replies: Sequence[str]) -> Iterator[Variables]:
+    """As `openai`, with a gateway of Portkey's, whose address and key are the reader's own."""
+    with _other("portkey", replies) as root:
+        yield {"PORTKEY_GATEWAY": f"{root}/v1", "PORTKEY_API_KEY": "of-a-test"}
+
+
+@contextmanager
+def _other(backend: str, replies: Sequence[str]) -> Iterator[str]:
+    """A server of another provider: its address."""
+    reply = _in_turn(replies)
+    with OpenAIServer(reply=lambda asked: Raw(body=SAYS[backend](reply(asked)))) as server:
+        yield server.base_url.removesuffix("/v1")
 
 
 @contextmanager
@@ -59,6 +97,10 @@ def e2b_code(replies: Sequence[str]) -> Iterator[Variables]:
 #: Each need, by its word.
 NEEDS: dict[str, Callable[[Sequence[str]], AbstractContextManager[Variables]]] = {
     "openai": openai,
+    "anthropic": anthropic,
+    "gemini": gemini,
+    "azure": azure,
+    "portkey": portkey,
     "process": process,
     "e2b-code": e2b_code,
     "rlms": partial(peer, name="rlms"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from rlm_secure import events as kinds
 from rlm_secure.environments.local.session import LocalSession
@@ -438,6 +438,21 @@ def test_an_answer_that_fits_is_given_as_the_schemas_type(schema, turn, parsed) 
     assert type(completion.parsed) is type(parsed)
 
 
+@pytest.mark.parametrize("schema", [TypeAdapter(int | None), TypeAdapter(str | None), {"type": ["integer", "null"]}])
+@pytest.mark.parametrize("code", ["final_answer(None)", "answer['content'] = None; answer['ready'] = True"])
+def test_none_is_an_answer_where_the_schema_has_it(schema, code: str) -> None:
+    completion = scripted([cell(code)], answer_schema=schema).completion("c")
+    assert (completion.parsed, completion.response) == (None, "null")
+
+
+def test_none_is_no_answer_where_the_schema_has_it_not() -> None:
+    heard = Heard()
+    turns = [cell("final_answer(None)"), cell("final_answer(3)")]
+    assert scripted(turns, answer_schema=int, on_event=heard).completion("c").parsed == 3
+    assert len(heard.of(kinds.AnswerRejected)) == 1
+    assert scripted([cell("final_answer(None)")]).completion("c").response == "None"
+
+
 def test_an_answer_that_does_not_fit_is_told_once_and_counted() -> None:
     seen: list[list[dict]] = []
 
@@ -474,7 +489,7 @@ def test_rejected_answers_in_a_row_reach_max_errors() -> None:
 
 
 def test_a_last_answer_that_does_not_fit_is_an_error_with_its_text() -> None:
-    with pytest.raises(AnswerInvalidError) as caught:
+    with pytest.raises(AnswerInvalidError, match="last answer was not accepted: it is not JSON; raise max_iterations") as caught:
         scripted(["hm", "still no number"], max_iterations=1, answer_schema=int).completion("c")
     assert caught.value.partial_answer == "still no number"
 

@@ -121,7 +121,7 @@ class CheckedTool:
             except OutOfSteps:
                 return f"{self.name}: {name} is too large or nested too deep to be checked; pass less"
             if problem is not None:
-                return f"{self.name}: {name}: {problem}"
+                return f"{self.name}: {problem.of(name)}"
         return None
 
 
