@@ -9,9 +9,13 @@ import importlib.abc
 import json
 import os
 import platform
+import select
+import selectors
 import shutil
+import socket
 import ssl
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +66,11 @@ def become(target: str, lacking: dict[str, list[str]]) -> None:
             importlib.import_module(name)
         except ImportError:  # an SDK that is not installed here
             pass
+    # Stand-ins for what the standard library does there by other means: kqueue, a pair of sockets of TCP.
+    selectors.select = types.SimpleNamespace(**vars(select))  # type: ignore[attr-defined]
+    pair = functools.partial(socket.socketpair, socket.AF_UNIX)
+    if target == "win32":
+        socket.socketpair = lambda *_: pair()  # type: ignore[assignment]
     gone = {module for module, names in lacking.items() if names == ["*"]}
     sys.meta_path.insert(0, Refused(gone))
     for module in gone:

@@ -64,6 +64,8 @@ def absent(platform: str) -> dict[str, list[str]]:
     lacking = {}
     for stub in (*STUBS.glob("*.pyi"), *STUBS.glob("*/__init__.pyi")):
         module = stub.parent.name if stub.stem == "__init__" else stub.stem
+        if module.startswith("_"):  # what the standard library is made of, which goes on below it
+            continue
         here, there = names(stub, "linux"), names(stub, platform)
         if _defined(stub, "linux") and not _defined(stub, platform):
             lacking[module] = ["*"]
@@ -82,7 +84,7 @@ def _defined(stub: Path, platform: str) -> set[str]:
         for alias in each.names
         if alias.asname is None
     }
-    return names(stub, platform) - imported
+    return {name for name in names(stub, platform) - imported if not name.startswith("_")}
 
 
 def _exists(module: str) -> bool:
