@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from pathlib import Path
 
 from rlm_secure.errors import EnvironmentUnavailable
 
@@ -28,4 +29,31 @@ def require(what: str = "the environment local", instead: str = _INSTEAD) -> Non
     raise EnvironmentUnavailable(
         f"{what} needs Linux on {' or '.join(_MACHINES)} and a Python of {_POINTER_BITS} bits, and this is {system} on "
         f"{machine}, {bits} bits; {instead}"
+    )
+
+
+_SYSCTLS = Path("/proc/sys")
+
+
+def _setting(name: str) -> str | None:
+    try:
+        return _SYSCTLS.joinpath(*name.split(".")).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return None
+
+
+def allow_namespaces() -> str:
+    """What to do about refused namespaces, by what refuses them here, as the end of a sentence."""
+    if _setting("user.max_user_namespaces") == "0":
+        return "allow user namespaces on this machine: sudo sysctl -w user.max_user_namespaces=15000"
+    if _setting("kernel.unprivileged_userns_clone") == "0":  # Debian, and kernels of Arch called hardened
+        return "allow user namespaces on this machine: sudo sysctl -w kernel.unprivileged_userns_clone=1"
+    if _setting("kernel.apparmor_restrict_unprivileged_userns") == "1":  # Ubuntu
+        return (
+            "AppArmor refuses them to programs without a profile: install sandboxes/apparmor/rlm-secure with the path of "
+            "this Python, see docs/pages/environments/linux.md"
+        )
+    return (
+        "no setting of this machine refuses user namespaces, so a container or a filter around this process does: allow "
+        "them there, or take the environment docker"
     )
