@@ -17,7 +17,6 @@ from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable
 from tests.guest import attacks, cells, honest
 
-
 #: What cells are told that their module is called.
 NAME = cells.Session().space["__name__"]
 

@@ -50,10 +50,10 @@ def allow_namespaces() -> str:
         return "allow user namespaces on this machine: sudo sysctl -w kernel.unprivileged_userns_clone=1"
     if _setting("kernel.apparmor_restrict_unprivileged_userns") == "1":  # Ubuntu
         return (
-            "AppArmor refuses them to programs without a profile: install sandboxes/apparmor/rlm-secure with the path of "
-            "this Python, see docs/pages/environments/linux.md"
+            "AppArmor refuses them to programs without a profile: install sandboxes/apparmor/rlm-secure with the path "
+            "of this Python, see docs/pages/environments/linux.md"
         )
     return (
-        "no setting of this machine refuses user namespaces, so a container or a filter around this process does: allow "
-        "them there, or take the environment docker"
+        "no setting of this machine refuses user namespaces, so a container or a filter around this process does: "
+        "allow them there, or take the environment docker"
     )
