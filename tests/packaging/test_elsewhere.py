@@ -64,13 +64,13 @@ def test_every_public_name_is_there(system: str, tmp_path: Path) -> None:
 
 def test_policies_load_and_say_what_is_wrong(system: str, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('extends = "strict"\nname = "mine"\n[limits]\ncell_seconds = 5\n')
-    (tmp_path / "wrong.toml").write_text('extends = "strict"\nname = "wrong"\n[limits]\ncell_secnds = 5\n')
+    (tmp_path / "wrong.toml").write_text('extends = "strict"\nname = "wrong"\n[limits]\ncells_seconds = 5\n')
     program = (
         "from rlm_secure import PolicyError, load_policy\n"
         "print([load_policy(name).name for name in ('strict', 'standard', 'data', 'research')])\n"
         "print(load_policy('mine.toml').limits.cell_seconds)\n"
         "try:\n    load_policy('wrong.toml')\n"
-        "except PolicyError as error:\n    print('cell_secnds' in str(error))\n"
+        "except PolicyError as error:\n    print('cells_seconds' in str(error))\n"
     )
     assert printed(system, program, cwd=tmp_path).splitlines() == ["['strict', 'standard', 'data', 'research']", "5.0", "True"]
 
