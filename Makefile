@@ -10,7 +10,7 @@ JOBS ?= 4
 FUZZ ?= all
 SECONDS_EACH ?= 60
 
-.PHONY: help demo quick test parts coverage fuzz lint docs docs-serve bench bench-peers live clean
+.PHONY: help demo quick test parts coverage fuzz lint docs docs-serve bench bench-peers live sbom clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make bench-peers  ours beside other sandboxes, in turns; installs them in PEERS=folder, writes benchmarks/RESULTS.md"
 	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal, prime or kubernetes"
+	@echo "make sbom    bills of materials (CycloneDX), of the core and of each extra, into build/sbom"
 	@echo "make clean   remove .venv and caches"
 
 $(READY): pyproject.toml .ci/setup
@@ -74,6 +75,10 @@ bench-peers: $(READY)
 live: $(READY)
 	@test -n "$(PROVIDER)" || { echo "make live PROVIDER=e2b (or daytona, modal, prime, kubernetes)" >&2; exit 2; }
 	@$(BIN)/python -m benchmarks.live $(PROVIDER) $(if $(OPTIONS),--options '$(OPTIONS)')
+
+# CycloneDX JSON of the package with its core dependencies and with each extra, in build/sbom.
+sbom: $(READY)
+	@.ci/sbom build/sbom
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

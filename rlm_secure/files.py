@@ -8,6 +8,9 @@ To write: no part of the path may be a symbolic link; otherwise an audited repos
 could choose where a report is written. A report replaces the file of its name, so that no hard link is written through
 either.
 
+Paths are walked by the descriptors of their folders. Windows has none: there a folder is its path, a link is refused by
+a look before a file is opened, and another look finds a file that was replaced in between.
+
 Every error is an OSError; its `strerror` is a clause that says what is wrong, as one inert line.
 
 Guards: that a path leads to the file that was meant, and to a regular file
@@ -23,16 +26,27 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from rlm_secure.inert import inert_line
 
 Name = str | os.PathLike[str]
 
-_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_PASS: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+#: A folder on the way: its descriptor, or its path where there are none.
+Folder = int | str
+
+
+def flags(*names: str) -> int:
+    """These flags of open(2), as far as this system has them."""
+    return sum(getattr(os, f"O_{name}", 0) for name in names)
+
+
+_BY_DESCRIPTORS: Final = os.open in os.supports_dir_fd
+_NOFOLLOW: Final = flags("NOFOLLOW")
+_READ: Final = flags("RDONLY", "NONBLOCK", "NOCTTY", "CLOEXEC", "BINARY")
+_LIST: Final = flags("RDONLY", "DIRECTORY", "CLOEXEC")
+_PASS: Final = flags("PATH", "DIRECTORY", "CLOEXEC")
+_CREATE: Final = flags("WRONLY", "CREAT", "EXCL", "NOFOLLOW", "NONBLOCK", "CLOEXEC", "BINARY")
 _CHUNK: Final = 1024 * 1024
 #: Most nested folders of a walk, each of which keeps a descriptor open, and most names in all.
 _DEEPEST: Final = 64
@@ -68,7 +82,7 @@ def open_file(path: Name, *, below: Name | None = None) -> int:
     """
     if below is None:
         return _open(os.fspath(path), None, path)
-    with _folder(os.open(below, _PASS), os.fspath(path), path) as (folder, name):
+    with _folder(_start(os.fspath(below)), os.fspath(path), path) as (folder, name):
         return _open(name, folder, path)
 
 
@@ -93,6 +107,8 @@ def chunks(descriptor: int, limit: int) -> Iterator[bytes]:
 
 def read_private(path: Name, limit: int) -> bytes:
     """Up to `limit` bytes of a file that only its owner may access, such as a key. Raises NotAFile for any other."""
+    if not hasattr(os, "geteuid"):
+        raise NotAFile(errno.EPERM, "this system does not say here who else may read it", os.fspath(path))
     descriptor = open_file(path)
     try:
         about = os.fstat(descriptor)
@@ -109,7 +125,7 @@ class Entry:
 
     path: str
     refused: str
-    _folder: int
+    _folder: Folder
     _name: str
 
     def open(self) -> int:
@@ -124,9 +140,9 @@ def walk(root: Name, enter: Callable[[str], bool] = bool) -> Iterator[Entry]:
     names than the walk has left is its last entry, after some of its content.
     """
     left = _ENTRIES
-    ahead: list[tuple[str, int, Iterator[str]]] = []
+    ahead: list[tuple[str, Folder, Iterator[str]]] = []
 
-    def enter_into(prefix: str, name: Name, folder: int | None) -> None:
+    def enter_into(prefix: str, name: Name, folder: Folder | None) -> None:
         nonlocal left
         descriptor, names = _listed(name, folder, left)
         left -= len(names)
@@ -141,7 +157,7 @@ def walk(root: Name, enter: Callable[[str], bool] = bool) -> Iterator[Entry]:
                 yield Entry(prefix.rstrip("/"), "too many", folder, os.curdir)
                 return
             if name is None:
-                os.close(folder)
+                leave(folder)
                 ahead.pop()
                 continue
             path = prefix + name
@@ -160,7 +176,7 @@ def walk(root: Name, enter: Callable[[str], bool] = bool) -> Iterator[Entry]:
             yield Entry(path, reason, folder, name)
     finally:
         for _, folder, _ in ahead:
-            os.close(folder)
+            leave(folder)
 
 
 def create(path: Name, mode: int = 0o600, *, folders: bool = False) -> int:
@@ -170,7 +186,8 @@ def create(path: Name, mode: int = 0o600, *, folders: bool = False) -> int:
     link in the path.
     """
     with parent(path, folders=folders) as (folder, name):
-        return os.open(name, _CREATE | os.O_APPEND, mode, dir_fd=folder)
+        place, where = at(name, folder)
+        return os.open(place, _CREATE | os.O_APPEND, mode, **where)
 
 
 def replace(path: Name, data: bytes, *, folders: bool = False) -> None:
@@ -182,9 +199,9 @@ def replace(path: Name, data: bytes, *, folders: bool = False) -> None:
     with parent(path, folders=folders) as (folder, name):
         mode = 0o666
         with contextlib.suppress(FileNotFoundError):
-            mode &= _regular(os.stat(name, dir_fd=folder, follow_symlinks=False), path).st_mode
-        written = f".{secrets.token_hex(8)}"
-        descriptor = os.open(written, _CREATE, mode, dir_fd=folder)
+            mode &= _regular(_looked_at(name, folder), path).st_mode
+        written, where = at(f".{secrets.token_hex(8)}", folder)
+        descriptor = os.open(written, _CREATE, mode, **where)
         try:
             try:
                 view = memoryview(data)
@@ -192,62 +209,97 @@ def replace(path: Name, data: bytes, *, folders: bool = False) -> None:
                     view = view[os.write(descriptor, view) :]
             finally:
                 os.close(descriptor)
-            os.rename(written, name, src_dir_fd=folder, dst_dir_fd=folder)
+            between = {f"{end}_{key}": value for key, value in where.items() for end in ("src", "dst")}
+            os.replace(written, at(name, folder)[0], **between)  # noqa: PTH105
         except BaseException:  # Ctrl-C as well: no temporary file is left behind
-            os.unlink(written, dir_fd=folder)
+            os.unlink(written, **where)
             raise
 
 
 @contextlib.contextmanager
-def parent(path: Name, *, folders: bool = False) -> Iterator[tuple[int, str]]:
-    """A descriptor of the folder that contains `path`, and the last name. No part of the path is a link.
+def parent(path: Name, *, folders: bool = False) -> Iterator[tuple[Folder, str]]:
+    """The folder that contains `path`, and the last name, for `at`. No part of the path is a link.
 
     Errors name the whole path, including those raised in the `with` block.
     """
     text = os.fspath(path)
-    start = os.open("/" if text.startswith("/") else os.curdir, _PASS)
+    drive, way = os.path.splitdrive(text)  # of Windows; "" elsewhere
     try:
-        with _folder(start, text, path, folders=folders) as found:
+        start = _start(drive + ("/" if way.startswith(("/", os.sep)) else os.curdir))
+        with _folder(start, way, path, folders=folders) as found:
             yield found
     except OSError as error:
         error.filename, error.filename2 = text, None
         raise
 
 
+def at(name: str, folder: Folder | None) -> tuple[str, dict[str, Any]]:
+    """How a name in a folder is given to os.open() and its like: a path, and the arguments by name."""
+    if not isinstance(folder, str):
+        return name, {"dir_fd": folder}
+    if ":" in name or os.sep in name:  # a drive, or a stream of a file of Windows
+        raise NotAFile(errno.EINVAL, f"{inert_line(name)} is no plain name", name)
+    return f"{folder}/{name}", {}
+
+
+def leave(folder: Folder) -> None:
+    """Close a folder."""
+    if isinstance(folder, int):
+        os.close(folder)
+
+
 # -- paths ------------------------------------------------------------------------------------------------
 
 
+def _start(path: str) -> Folder:
+    """The folder at `path`, which the user names: links are followed."""
+    if _BY_DESCRIPTORS:
+        return os.open(path, _PASS)
+    os.scandir(path).close()  # raises what is wrong with it
+    return path
+
+
 @contextlib.contextmanager
-def _folder(start: int, text: str, path: Name, *, folders: bool = False) -> Iterator[tuple[int, str]]:
-    """A descriptor of the folder of the last name of `text`, and that name. Starts at `start`, and closes it."""
-    *parts, name = text.split("/")
+def _folder(start: Folder, text: str, path: Name, *, folders: bool = False) -> Iterator[tuple[Folder, str]]:
+    """The folder of the last name of `text`, and that name. Starts at `start`, and closes it."""
+    *parts, name = text.replace(os.sep, "/").split("/")
     folder = start
     try:
         for part in parts:
             if part in ("", os.curdir):
                 continue
+            place, where = at(part, folder)
             if folders:
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, 0o700, dir_fd=folder)
+                    os.mkdir(place, 0o700, **where)  # noqa: PTH102
             if _reason(part, folder) == _KINDS[stat.S_IFLNK]:
                 raise NotAFile(errno.ELOOP, f"{inert_line(part)} in its path is a symbolic link", str(path))
-            inner = os.open(part, _PASS | os.O_NOFOLLOW, dir_fd=folder)
-            os.close(folder)
+            inner = os.open(place, _PASS | _NOFOLLOW, **where) if _BY_DESCRIPTORS else _start(place)
+            leave(folder)
             folder = inner
         if name in ("", os.curdir, os.pardir):
             raise NotAFile(errno.EISDIR, "it is the name of a folder", str(path))
         yield folder, name
     finally:
-        os.close(folder)
+        leave(folder)
 
 
-def _open(name: str, folder: int | None, path: Name) -> int:
+def _looked_at(name: str, folder: Folder | None) -> os.stat_result:
+    """What a name is; a link is followed only where there is no `folder`."""
+    place, where = at(name, folder)
+    return os.stat(place, follow_symlinks=folder is None, **where)  # noqa: PTH116
+
+
+def _open(name: str, folder: Folder | None, path: Name) -> int:
     """A descriptor of a regular file; a link is followed only where there is no `folder`."""
     # Checked before, because opening a device may have effects; and after, because it may have been replaced.
-    _regular(os.stat(name, dir_fd=folder, follow_symlinks=folder is None), path)
-    descriptor = os.open(name, _READ | (0 if folder is None else os.O_NOFOLLOW), dir_fd=folder)
+    before = _regular(_looked_at(name, folder), path)
+    place, where = at(name, folder)
+    descriptor = os.open(place, _READ | (0 if folder is None else _NOFOLLOW), **where)
     try:
-        _regular(os.fstat(descriptor), path)
+        after = _regular(os.fstat(descriptor), path)
+        if not _NOFOLLOW and not os.path.samestat(before, after):
+            raise NotAFile(errno.ELOOP, "it was replaced while it was opened", str(path))
     except NotAFile:
         os.close(descriptor)
         raise
@@ -261,21 +313,24 @@ def _regular(about: os.stat_result, path: Name) -> os.stat_result:
     return about
 
 
-def _reason(name: str, folder: int) -> str:
+def _reason(name: str, folder: Folder) -> str:
     """Why an entry is not a regular file; "" where it is."""
     try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        mode = _looked_at(name, folder).st_mode
     except OSError:
         return "unreadable"
     return "" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
-def _listed(name: Name, folder: int | None, limit: int) -> tuple[int, list[str]]:
-    """A descriptor of a folder, and its names: at most one more than `limit`, which shows that there are too many."""
-    descriptor = os.open(name, _LIST | (0 if folder is None else os.O_NOFOLLOW), dir_fd=folder)
+def _listed(name: Name, folder: Folder | None, limit: int) -> tuple[Folder, list[str]]:
+    """A folder, and its names: at most one more than `limit`, which shows that there are too many."""
+    place, where = at(os.fspath(name), folder)
+    listed: Folder = place
+    if _BY_DESCRIPTORS:
+        listed = os.open(place, _LIST | (0 if folder is None else _NOFOLLOW), **where)
     try:
-        with os.scandir(descriptor) as entries:
-            return descriptor, sorted(entry.name for entry in islice(entries, limit + 1))
+        with os.scandir(listed) as entries:
+            return listed, sorted(entry.name for entry in islice(entries, limit + 1))
     except BaseException:  # Ctrl-C as well: no descriptor stays open
-        os.close(descriptor)
+        leave(listed)
         raise

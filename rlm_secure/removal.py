@@ -17,22 +17,29 @@ import ctypes
 import errno
 import os
 import secrets
+import shutil
 import struct
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.syscall.restype = ctypes.c_long
+from rlm_secure.files import flags
+
+#: Mounts are Linux's. Elsewhere no session runs beside this process, and the standard library removes a tree.
+_LINUX = sys.platform == "linux"
+if _LINUX:
+    _libc = ctypes.CDLL(None, use_errno=True)
+    _libc.syscall.restype = ctypes.c_long
 
 _OPENAT2 = 437  # on every architecture that Python runs on
 _HOW = struct.Struct("QQQ")
 _RESOLVE = 0x01 | 0x02 | 0x04 | 0x08  # NO_XDEV, NO_MAGICLINKS, NO_SYMLINKS, BENEATH
 _MS_REC, _MS_PRIVATE = 16384, 1 << 18
 _MNT_DETACH = 2
-_PIN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-_LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_PIN = flags("PATH", "NOFOLLOW", "CLOEXEC")
+_LIST = flags("RDONLY", "DIRECTORY", "CLOEXEC")
 
 #: Descriptors held: one for each level of an ordinary tree. A deeper directory is first moved to the top.
 _HELD = 64
@@ -65,6 +72,8 @@ def remove(path: str | os.PathLike[str]) -> tuple[str, ...]:
     parent, name = os.path.split(given)
     if name in ("", os.curdir, os.pardir):
         raise RemovalError(errno.EINVAL, "Not the name of an entry in a directory", os.fspath(path))
+    if not _LINUX:
+        return _removed_plainly(given)
     try:
         descriptor = os.open(parent or os.curdir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -75,6 +84,19 @@ def remove(path: str | os.PathLike[str]) -> tuple[str, ...]:
         return _Removal(descriptor).run(name, _Place(None, given, 0))
     finally:
         os.close(descriptor)
+
+
+def _removed_plainly(path: str) -> tuple[str, ...]:
+    try:
+        if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)  # noqa: PTH108
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise RemovalError(error.errno, error.strerror, path) from error
+    return ()
 
 
 class Scratch:

@@ -6,10 +6,11 @@ work at the same time is limited by whoever gives them work.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from typing import Final
+
+from rlm_secure.forks import at_fork
 
 #: Most threads that wait for work, and how long one waits, in seconds.
 _MOST_IDLE: Final = 32
@@ -74,4 +75,4 @@ def _forget() -> None:
     _idle.clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+at_fork(after_in_child=_forget)

@@ -10,7 +10,6 @@ Guards: what a signed answer may contain: known words, numbers in range, short t
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -277,8 +276,8 @@ def _ended(entry: Mapping[str, Any], stopped: Stopped | None) -> Ended:
 
 
 def _is_end(status: int) -> bool:
-    """Whether a wait status is that of an ended process: os.waitstatus_to_exitcode() raises for any other."""
-    return os.WIFEXITED(status) or os.WIFSIGNALED(status)
+    """Whether a wait status of Linux is that of an ended process, not of a stopped or a continued one."""
+    return status & 0x7F != 0x7F
 
 
 def _asked(request: Mapping[str, Any]) -> Call:

@@ -141,8 +141,9 @@ class _Ending:
 
     def _interrupt(self, number: int, _: object) -> None:
         self.code = 128 + number
-        self._previous.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._again))
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
+        if hasattr(signal, "setitimer"):  # not on Windows
+            self._previous.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._again))
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
         raise KeyboardInterrupt
 
     def _again(self, *_: object) -> None:
@@ -158,7 +159,7 @@ class _Ending:
 
     def restore(self) -> None:
         """Give the signals back to who had them before. Idempotent."""
-        if signal.SIGALRM in self._previous:
+        if hasattr(signal, "setitimer") and signal.SIGALRM in self._previous:
             signal.setitimer(signal.ITIMER_REAL, 0)
         while self._previous:
             signal.signal(*self._previous.popitem())

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from rlm_secure.clients.failures import set_up_error
 from rlm_secure.clients.transport import bind
+from rlm_secure.forks import at_fork
 
 T = TypeVar("T")
 
@@ -95,7 +96,7 @@ def _forget() -> None:
     _tls.clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+at_fork(after_in_child=_forget)
 
 
 class Connections:

@@ -131,7 +131,8 @@ def _keep(data: bytes, path: Path) -> None:
     try:
         with os.fdopen(number, "wb") as file:
             file.write(data)
-            os.fchmod(number, stat.S_IMODE(os.stat(__file__).st_mode) & 0o666)  # noqa: PTH116
+            if hasattr(os, "fchmod"):  # Windows has neither modes nor the umask that mkstemp ignores
+                os.fchmod(number, stat.S_IMODE(os.stat(__file__).st_mode) & 0o666)  # noqa: PTH116
         os.replace(name, path)  # noqa: PTH105
     except BaseException:  # Ctrl-C as well: no incomplete file may remain
         os.unlink(name)  # noqa: PTH108

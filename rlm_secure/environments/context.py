@@ -10,7 +10,6 @@ Guards: memory that a session shares with the host: sealed before it is shared
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import json
 import os
 import sys
@@ -22,7 +21,6 @@ from rlm_secure.pickling import Unpicklable
 from rlm_secure.policy.gate import Gate
 from rlm_secure.types import QueryMetadata
 
-_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 #: PEP 393 state bits on CPython 3.11 to 3.13: interned (2 bits), kind (3), compact (1), ascii (1).
 _STATE_OFFSET = 32
 _WIDTHS = {1: ("latin-1", "\xe9"), 2: ("ucs-2", "\u0100"), 4: ("ucs-4", "\U00010000")}
@@ -107,13 +105,16 @@ def size_of(payload: Any) -> int:
 
 
 def share(payload: Any, gate: Gate) -> SharedContext:
-    """`payload` in a sealed memfd. Raises as `flatten`."""
+    """`payload` in a sealed memfd, which Linux alone has. Raises as `flatten`."""
+    import fcntl  # not on Windows, where contexts are sent, never shared
+
+    seals = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
     flat = flatten(payload, gate)
     fd = os.memfd_create("context", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     try:
         _write(fd, flat.view)
         os.write(fd, bytes(flat.width))  # the NUL that ends a str in memory
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
     except BaseException:  # Ctrl-C as well: the descriptor would stay
         os.close(fd)
         raise

@@ -11,7 +11,6 @@ one ends, its place is free; otherwise one more is tried after a pause, which gr
 from __future__ import annotations
 
 import logging
-import os
 import random
 import threading
 import time
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.forks import at_fork
 
 if TYPE_CHECKING:
     from rlm_secure.policy.model import Policy
@@ -238,7 +238,7 @@ def _forget() -> None:
     _quotas.clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+at_fork(after_in_child=_forget)
 
 
 def _end(leases: Iterable[Reusable]) -> None:

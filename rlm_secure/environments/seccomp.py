@@ -207,7 +207,13 @@ def _found_by_the_loader() -> Iterator[None]:
 
 
 def _filter(library: Any, default: int, target: int) -> Any:
-    program = library.SyscallFilter(default)
+    try:
+        program = library.SyscallFilter(default)
+    except OSError as error:  # libseccomp asks the kernel which actions it has
+        raise EnvironmentUnavailable(
+            f"the seccomp wall cannot be built: this kernel does not kill a process by seccomp ({error.strerror}), as "
+            "where programs are emulated (qemu-user); run it on Linux 4.14 or newer, on a machine of its own kind"
+        ) from error
     if library.system_arch() != target:
         program.add_arch(target)
         program.remove_arch(library.system_arch())

@@ -17,10 +17,11 @@ rarely assigns one that another process uses.
 from __future__ import annotations
 
 import itertools
-import os
 import secrets
 from collections.abc import Iterator
 from typing import Final
+
+from rlm_secure.forks import at_fork
 
 FIRST: Final = 2_146_000_000
 COUNT: Final = 1_000_000
@@ -44,4 +45,4 @@ def _forget() -> None:
     _given = _begin()
 
 
-os.register_at_fork(after_in_child=_forget)
+at_fork(after_in_child=_forget)

@@ -30,7 +30,7 @@ def audit_key(file: str | Path | None = None) -> bytes | None:
         except OSError as error:
             raise AuditLogError(f"the key in {file} cannot be used: {error.strerror}") from None
     elif VARIABLE in os.environ:
-        key, where = os.environb[VARIABLE.encode()], VARIABLE
+        key, where = os.fsencode(os.environ[VARIABLE]), VARIABLE
     else:
         return None
     return checked(key.strip(), where)

@@ -14,12 +14,12 @@ characters long, and redacted.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import json
 import logging
 import os
+import platform
 import re
 import stat
 import threading
@@ -230,10 +230,18 @@ class AuditLog:
     def _opened(self) -> Iterator[int]:
         """Open the file, lock it against other processes, and read the chain's end."""
         assert self.path is not None
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        try:
+            import fcntl
+        except ImportError:  # Windows, where a mode does not say either who may read a file
+            raise AuditLogError(
+                f"the audit log {self.path} cannot be kept on {platform.system()}, which has neither flock(2) nor file "
+                "modes; leave the path out and take `on_anchor`, or write it on Linux or macOS"
+            ) from None
+        flags = files.flags("RDWR", "APPEND", "CREAT", "NOFOLLOW", "CLOEXEC", "NONBLOCK")
         try:
             with files.parent(self.path) as (folder, name):
-                descriptor = os.open(name, flags, 0o600, dir_fd=folder)
+                place, where = files.at(name, folder)
+                descriptor = os.open(place, flags, 0o600, **where)
         except OSError as error:
             raise AuditLogError(f"cannot open the audit log {self.path}: {error.strerror}") from error
         try:

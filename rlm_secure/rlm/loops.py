@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
 import threading
 from typing import Final
+
+from rlm_secure.forks import at_fork
 
 #: Most loops that wait for a tree. Each has three file descriptors and a thread.
 _MOST_IDLE: Final = 16
@@ -116,4 +117,4 @@ def _forget() -> None:
 
 
 atexit.register(_end_all)
-os.register_at_fork(after_in_child=_forget)
+at_fork(after_in_child=_forget)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments.interface import CallFailed, Session
-from rlm_secure.environments.local.session import open_session
-from rlm_secure.environments.local.zygote import Plan
+from rlm_secure.environments.local import machine
 from rlm_secure.environments.repl import to_repl_result
 from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.types import REPLResult
+
+if TYPE_CHECKING:
+    from rlm_secure.environments.local.zygote import Plan
 
 
 class Unscreened:
@@ -58,6 +60,9 @@ def unscreened(
     """
     if environment != "local":
         raise ValueError(f"unscreened sessions exist in: local; not in {environment!r}")
+    machine.require()
+    from rlm_secure.environments.local.session import open_session  # cannot be imported where that raises
+
     loaded = load_policy(policy)
     if plan is not None and required is None:
         required = ()

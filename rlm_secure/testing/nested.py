@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import os
 import socket
 import struct
 import sys
 from collections.abc import Iterator, Sequence
+
+if sys.platform != "win32":  # where this file is imported, and nothing of it runs
+    import fcntl
 
 _CLONE_NEWNS, _CLONE_NEWCGROUP, _CLONE_NEWUTS, _CLONE_NEWIPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000

@@ -8,7 +8,6 @@ counted while they run, so that their number can be limited.
 from __future__ import annotations
 
 import contextvars
-import os
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -16,6 +15,7 @@ from typing import Any
 
 from rlm_secure import threads
 from rlm_secure.errors import CallFailed
+from rlm_secure.forks import at_fork
 
 _current: ContextVar[HostCall | None] = ContextVar("rlm_secure_host_call", default=None)
 _lock = threading.Lock()
@@ -107,4 +107,4 @@ def _forget() -> None:
     _abandoned.clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+at_fork(after_in_child=_forget)

@@ -78,9 +78,11 @@ def check(path: str | os.PathLike[str]) -> None:
     _kind(path)
     try:
         with files.parent(path) as (folder, last), contextlib.suppress(FileNotFoundError):
-            if not os.access(".", os.W_OK, dir_fd=folder):
+            place, where = files.at(os.curdir, folder)
+            if not os.access(place, os.W_OK, **where):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            os.stat(last, dir_fd=folder, follow_symlinks=False)
+            place, where = files.at(last, folder)
+            os.stat(place, follow_symlinks=False, **where)  # noqa: PTH116
             raise TableError(f"{name} exists; name another file, or delete it first")
     except TableError:
         raise
@@ -118,7 +120,8 @@ def _store(path: str | os.PathLike[str], data: bytes, *, overwrite: bool) -> Non
             view = view[os.write(descriptor, view) :]
     except BaseException:  # Ctrl-C as well: no part of a file is left behind
         with contextlib.suppress(OSError), files.parent(path) as (folder, last):
-            os.unlink(last, dir_fd=folder)
+            place, where = files.at(last, folder)
+            os.unlink(place, **where)
         raise
     finally:
         os.close(descriptor)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import platform
 import time
 import weakref
 from collections.abc import Iterator, Mapping
@@ -218,7 +219,7 @@ class DockerLease(Lease):
             held["seccomp"] = around.seccomp == 2
             held.update(hardening.found(self._has, around, self._taken))
         else:
-            host = (os.uname().release, self._engine_kernel, None)  # kernels of this machine and of the engine's
+            host = (platform.release(), self._engine_kernel, None)  # kernels of this machine and of the engine's
             held["a kernel of its own"] = around.kernel not in host
         level = Level.FULL if all(held.values()) else Level.PARTIAL
         tried = ", ".join(f"{what}: {'yes' if yes else 'NO'}" for what, yes in held.items())

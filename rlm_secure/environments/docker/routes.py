@@ -7,6 +7,7 @@ that is itself a container, Docker Desktop. The first session finds out by tryin
 from __future__ import annotations
 
 import io
+import sys
 import tarfile
 import threading
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ def possible(transport: Wanted, runtime: str) -> tuple[Route, ...]:
     """The routes that `transport` permits, in the order to try them. A socket needs a mounted directory."""
     near = Route("mount", "unix" if runtime in SHARED_KERNEL else "exec")
     far = Route("engine", "exec")
+    if transport == "auto" and sys.platform != "linux":  # the engine is in a virtual machine, or on another one
+        return (far,)
     return {"auto": (near, far), "unix": (Route("mount", "unix"),), "exec": (Route("mount", "exec"), far)}[transport]
 
 

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from rlm_secure.environments.local import pidfd
+from rlm_secure.forks import at_fork
 
 OVERHEAD = 48 << 20  # the interpreter and its preloaded modules, twice
 _PERIOD_MICROSECONDS = 100_000
@@ -318,4 +319,4 @@ def _forget() -> None:
 
 
 # A forked child must not use its parent's groups, nor remove them.
-os.register_at_fork(after_in_child=_forget)
+at_fork(after_in_child=_forget)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rlm_secure.environments.interface import Environment, Session
-from rlm_secure.environments.local.session import open_session
+from rlm_secure.environments.local import machine
 
 if TYPE_CHECKING:
     from rlm_secure.policy.model import Policy
@@ -19,4 +19,7 @@ class LocalEnvironment(Environment):
 
     def open(self, policy: Policy, *, tools: Mapping[str, str] | None = None) -> Session:
         """Start a sealed session. See Environment.open."""
+        machine.require()
+        from rlm_secure.environments.local.session import open_session  # cannot be imported where that raises
+
         return open_session(policy, tools=tools)

@@ -7,11 +7,12 @@ own session.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 import weakref
 from typing import Protocol
+
+from rlm_secure.forks import at_fork
 
 _IDLE_SECONDS = 0.02
 
@@ -89,4 +90,4 @@ def _forget() -> None:
     _scheduler = IdleScheduler()
 
 
-os.register_at_fork(after_in_child=_forget)
+at_fork(after_in_child=_forget)

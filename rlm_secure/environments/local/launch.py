@@ -18,8 +18,9 @@ import threading
 from typing import NamedTuple
 
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local import startup
+from rlm_secure.environments.local import machine, startup
 from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.forks import at_fork
 
 
 class Launched(NamedTuple):
@@ -103,6 +104,7 @@ def environment() -> dict[str, str]:
 
 
 def _start() -> Launched:
+    machine.require()
     executable = startup.interpreter()
     with contextlib.ExitStack() as passed, contextlib.ExitStack() as kept:
         try:
@@ -158,5 +160,5 @@ def _forget() -> None:
         launched.process.returncode = 0  # not our child: keeps Popen from waiting for it
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_forget)
+at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_forget)
 atexit.register(discard)

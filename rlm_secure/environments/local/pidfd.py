@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import select
 import signal
 import struct
+import sys
+
+if sys.platform != "win32":  # where this file is imported, and nothing of it runs
+    import fcntl
 
 _GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), Linux 6.13; exit codes since 6.15
 _INFO = struct.Struct("QQ11Ii")

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.local import machine
 from rlm_secure.guarantees import WITHOUT_PACKAGES, EnforcementReport, Level, Wall, WallStatus, language_wall
 from rlm_secure.policy.gate import Gate
 
@@ -21,6 +22,10 @@ Findings = Mapping[str, tuple[str, str]]
 _Items = tuple[tuple[str, tuple[str, str]], ...]
 
 _ORDER = ("full", "partial", "none")
+#: AppArmor on Ubuntu lets a process have a user namespace, and then refuses all others.
+_NAMESPACES = frozenset(
+    {Wall.USER_NAMESPACE, Wall.MOUNT_NAMESPACE, Wall.NETWORK_NAMESPACE, Wall.IPC_NAMESPACE, Wall.PID_NAMESPACE}
+)
 _LEVELS = {"full": Level.FULL, "partial": Level.PARTIAL, "none": Level.NONE}
 
 
@@ -65,12 +70,12 @@ def noted(report: EnforcementReport, wall: Wall, said: str) -> EnforcementReport
 
 def require(policy: Policy, report: EnforcementReport, required: tuple[Wall, ...]) -> None:
     """Raise EnforcementError, in one sentence that says what to do, unless every required wall is in force."""
+    missing = report.missing(required)
     advice = (
         WITHOUT_PACKAGES
-        if Wall.LANGUAGE in report.missing(required)
-        else "allow unprivileged user namespaces on this machine (user.max_user_namespaces, "
-        "kernel.unprivileged_userns_clone, AppArmor's kernel.apparmor_restrict_unprivileged_userns)"
-        if Wall.USER_NAMESPACE in report.missing(required)
+        if Wall.LANGUAGE in missing
+        else machine.allow_namespaces()
+        if not _NAMESPACES.isdisjoint(missing)
         else "run on a kernel and in a container that allow them"
     )
     Gate(policy).require_walls(report, required, "local", advice)

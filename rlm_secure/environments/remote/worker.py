@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from rlm_secure.broker.client import BrokerClient, Declined, Lost
 from rlm_secure.broker.protocol import Call, CellResult, Printed, check_nonce, decode, event, fresh_nonce
 from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
 from rlm_secure.environments.deadline import SESSION_CPU, Deadline
-from rlm_secure.environments.exit_reason import exit_reason
+from rlm_secure.environments.exit_reason import SIGKILL, SIGXCPU, exit_reason
 from rlm_secure.environments.request_log import READS
 from rlm_secure.errors import CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
@@ -241,10 +240,10 @@ def verdict(ended: Ended | None, limits: Limits, before: float = 0.0) -> CellErr
     def limit(number: int) -> CellError | None:
         assert ended is not None
         budget = limits.session_cpu_seconds
-        if number in (signal.SIGXCPU, signal.SIGKILL) and ended.cpu_seconds >= budget - before - 1:
+        if number in (SIGXCPU, SIGKILL) and ended.cpu_seconds >= budget - before - 1:
             said = f"the session used up limits.session_cpu_seconds = {budget:g} s and was killed"
             return CellTimeout(said, limit="limits.session_cpu_seconds", wall="rlimits")
-        if number == signal.SIGKILL and ended.oom_kills:
+        if number == SIGKILL and ended.oom_kills:
             said = "the sandbox ran out of memory and the worker was killed"
             return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
         return None

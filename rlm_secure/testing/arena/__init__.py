@@ -24,8 +24,8 @@ from typing import IO, Any, Self
 
 import psutil
 
-from rlm_secure.environments.local import cgroup, startup
-from rlm_secure.errors import RLMSecureError
+from rlm_secure.environments.local import cgroup, machine, startup
+from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
 from rlm_secure.removal import remove
 from rlm_secure.testing import nested
 from rlm_secure.testing.arena.paths import PRIVATE, Share, closed_above, hidden, host_sockets, needed, within
@@ -158,6 +158,10 @@ class ArenaProcess:
         descriptors: tuple[int, ...],
     ) -> None:
         """See Arena.start."""
+        try:
+            machine.require("an arena", "attack in a virtual machine with Linux")
+        except EnvironmentUnavailable as error:
+            raise ArenaRefused(str(error)) from None
         first_uid = _FIRST_UID + _UIDS * secrets.randbelow(_RANGES)
         group = self._group()
         missing = _missing(group)

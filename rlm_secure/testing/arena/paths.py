@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
 import site
 import stat
 import sys
@@ -13,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlm_secure.resources import policies_dir, sandboxes_dir
+
+if sys.platform != "win32":  # where this file is imported, and nothing of it runs
+    import pwd
 
 #: Hidden below empty covers: homes, keys, sockets, logs and state of others. The caller's home is added.
 HIDDEN = (
