@@ -1,5 +1,7 @@
 """A policy of one's own, and what it does to a run that wants more than it grants.
 
+    python examples/own_policy.py
+
 It prints:
 
     statistics: import-module
