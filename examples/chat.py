@@ -54,7 +54,7 @@ final_answer(history_0[1]["content"].splitlines()[2])
 def main() -> None:
     turns = iter(ASKED.values())
     questions = sys.stdin if "--ask" in sys.argv else iter(ASKED)
-    with RLM(*model(turns=lambda messages: next(turns)), persistent=True) as rlm:
+    with RLM(*model(turns=lambda _: next(turns)), persistent=True) as rlm:
         context: str | None = BOOK
         for question in questions:
             print(">", question.strip())

@@ -23,7 +23,7 @@ SANDBOX = AsyncSandbox(policy="strict")
 
 
 @asynccontextmanager
-async def sandbox_of(server: MCPServer[None]) -> AsyncIterator[None]:
+async def sandbox_of(_: MCPServer[None]) -> AsyncIterator[None]:
     """The sandbox lives as long as the server."""
     async with SANDBOX:
         yield

@@ -4,9 +4,9 @@
 
 It prints:
 
-    {'stdout': '3 lines\n', 'value': "'two'", 'error': None}
+    {'stdout': '3 lines\\n', 'value': "'two'", 'error': None}
     {'stdout': '', 'value': '', 'error': 'CellRefused'}
-    {'stdout': 'begins\n', 'value': '', 'error': 'CellTimeout'}
+    {'stdout': 'begins\\n', 'value': '', 'error': 'CellTimeout'}
     without the token: 401
     six at once: [0, 1, 4, 9, 16, 25]
 """

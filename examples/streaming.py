@@ -3,8 +3,8 @@
     python examples/streaming.py                                       offline
     RLM_SECURE_MODEL=openai:gpt-5-mini python examples/streaming.py    a real model
 
-`stream` yields the events of one completion. `on_event` gets those of every one, here for a bill. What a model or a cell
-wrote is made inert before it is shown: it may hold escape sequences for your terminal.
+`stream` yields the events of one completion. `on_event` gets those of every one, here for a bill. What a model or a
+cell wrote is made inert before it is shown: it may hold escape sequences for your terminal.
 
 It prints:
 
@@ -52,7 +52,7 @@ def main() -> None:
         if isinstance(event, ModelCalled):
             calls[event.purpose] += 1
 
-    said = ""
+    said, cost = "", 0.0
     with RLM(*model(turns=WRITTEN, replies="one disk"), on_event=count) as rlm:
         for event in rlm.stream(LOG, QUESTION):
             match event:

@@ -28,8 +28,8 @@ day,region,units
 """
 
 QUESTION = """\
-Write the units by month to monthly.csv (month,units), draw them as units.png, 400 x 300 pixels, and answer with the best
-month, as {"month": ..., "units": ...}."""
+Write the units by month to monthly.csv (month,units), draw them as units.png, 400 x 300 pixels, and answer with the
+best month, as {"month": ..., "units": ...}."""
 
 #: What a model writes when it is asked this; the scripted backend plays it.
 TURN = """I sum the units by month, draw them, and answer with the best month.

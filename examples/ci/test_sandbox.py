@@ -5,9 +5,9 @@
     pytest -k "not attack"               your cells alone, in seconds
     pytest --rlm-secure-env docker       the same in another environment
 
-The package brings the fixtures `secure_sandbox`, `rlm_policy` and `rlm_attack`; pytest.ini names the policy and a folder
-of attacks of your own. Attacks run in an arena, a disposable process tree, and never on the machine itself. workflow.yml
-runs all of it on GitHub: copy it to .github/workflows.
+The package brings the fixtures `secure_sandbox`, `rlm_policy` and `rlm_attack`; pytest.ini names the policy and a
+folder of attacks of your own. Attacks run in an arena, a disposable process tree, and never on the machine itself.
+workflow.yml runs all of it on GitHub: copy it to .github/workflows.
 """
 
 from __future__ import annotations
