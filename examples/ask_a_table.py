@@ -1,5 +1,8 @@
 """Questions over a table: a model writes code, which is checked, mended and run on a copy of the table in the sandbox.
 
+    python examples/ask_a_table.py                                       offline
+    RLM_SECURE_MODEL=openai:gpt-5-mini python examples/ask_a_table.py    a real model
+
 The first code sorts a column in place, which a question that only reads must not do: the model reads why, and writes
 another. The second question is an edit: the changed copy comes back, with what differs.
 
@@ -14,6 +17,8 @@ It prints:
 
 from __future__ import annotations
 
+from model import model
+
 from rlm_secure.agents import CodegenPipeline, Table
 
 ORDERS = Table(
@@ -23,7 +28,7 @@ ORDERS = Table(
     }
 )
 
-# What a model would write; a real one is backend="openai", backend_kwargs={"model_name": ...}.
+#: What a model writes when it is asked; the scripted backend plays it.
 SORTS = """```python
 columns["region"].sort()
 result = columns["region"][0]
@@ -43,14 +48,14 @@ result = f"{len(missing)} price was missing"
 
 
 def main() -> None:
-    pipeline = CodegenPipeline("scripted", {"turns": [SORTS, SUMS]}, slots=False)
+    pipeline = CodegenPipeline(*model(turns=[SORTS, SUMS]), slots=False)
     read = pipeline.run(ORDERS, "Which region has the most sales?", mode="read")
     for attempt in read.attempts:
         print(f"{attempt.stage}: {attempt.reason or 'accepted'}")
     assert read.evidence is not None
     print(f"{read.answer}; the table is as it was: {read.evidence.equal}")
 
-    pipeline = CodegenPipeline("scripted", {"turns": [FILLS]}, slots=False)
+    pipeline = CodegenPipeline(*model(turns=[FILLS]), slots=False)
     edit = pipeline.run(ORDERS, "Set missing prices to 4.5.", mode="edit")
     assert edit.diff is not None
     print(f"{edit.answer}; {edit.diff.summary()}")

@@ -1,5 +1,7 @@
 """Files into a session and out of it, values of any plain kind, and several sessions at once.
 
+    python examples/files_and_values.py
+
 It prints:
 
     north: said by its cell while it runs

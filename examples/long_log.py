@@ -1,17 +1,16 @@
 """A question over a log that no model could read at once.
 
-    python examples/long_log.py                             offline, with a written model
-    python examples/long_log.py --model gpt-5-mini          OpenAI; OPENAI_API_KEY is in the environment
-    python examples/long_log.py --model qwen3 --base-url http://localhost:8000/v1
+    python examples/long_log.py                                       offline
+    RLM_SECURE_MODEL=openai:gpt-5-mini python examples/long_log.py    a real model
 
-Offline it prints:
+It prints:
 
     worker-17 failed first, at 03:10:17, with "disk full"; 4 others followed
 """
 
 from __future__ import annotations
 
-import argparse
+from model import model
 
 from rlm_secure import RLM
 
@@ -48,16 +47,7 @@ def log() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--model")
-    parser.add_argument("--base-url")
-    chosen = parser.parse_args()
-    if chosen.model:
-        options = {"model_name": chosen.model, "base_url": chosen.base_url}
-        rlm = RLM(backend="openai", backend_kwargs={key: value for key, value in options.items() if value})
-    else:
-        rlm = RLM(backend="scripted", backend_kwargs={"turns": WRITTEN, "replies": "disk full"})
-    with rlm:
+    with RLM(*model(turns=WRITTEN, replies="disk full")) as rlm:
         print(rlm.completion(log(), root_prompt=QUESTION).response)
 
 

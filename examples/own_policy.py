@@ -1,5 +1,8 @@
 """A policy of one's own, and what it does to a run that wants more than it grants.
 
+    python examples/own_policy.py                                       offline
+    RLM_SECURE_MODEL=openai:gpt-5-mini python examples/own_policy.py    a real model
+
 It prints:
 
     statistics: import-module
@@ -12,10 +15,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from model import model
+
 from rlm_secure import RLM, Sandbox
 
 POLICY = Path(__file__).with_name("invoices.toml")
 
+QUESTION = """\
+Ask a model about each of "invoice 0" to "invoice 59", one after the other; go on where a reply begins with "Error:".
+Answer as: 58 model calls were answered, 2 were not"""
+
+#: What a model writes when it is asked this; the scripted backend plays it.
 GREEDY = """\
 ```repl
 replies = [llm_query(f"invoice {number}") for number in range(60)]
@@ -29,8 +39,8 @@ def main() -> None:
         error = sandbox.run("import statistics").error
         assert error is not None
         print("statistics:", error.rule)
-    with RLM(backend="scripted", backend_kwargs={"turns": [GREEDY], "replies": "paid"}, policy=str(POLICY)) as rlm:
-        print(rlm.completion("sixty invoices").response)
+    with RLM(*model(turns=[GREEDY], replies="paid"), policy=str(POLICY)) as rlm:
+        print(rlm.completion(QUESTION).response)
 
 
 if __name__ == "__main__":

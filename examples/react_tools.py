@@ -1,6 +1,9 @@
 """An agent with tools: in each step its model calls one of your functions, until it calls `final_answer`.
 
-The functions run on the host with all the host's rights; their arguments are checked against their annotations first.
+    python examples/react_tools.py                                       offline
+    RLM_SECURE_MODEL=openai:gpt-5-mini python examples/react_tools.py    a real model
+
+`invoices` runs on the host with all the host's rights; its arguments are checked against its annotations first.
 A call that is wrong is told to the model, which goes on. The tool `python` is a session in the sandbox.
 
 It prints:
@@ -16,12 +19,14 @@ from __future__ import annotations
 
 import json
 
+from model import model
+
 from rlm_secure.agents import ReActAgent
 from rlm_secure.tools import ToolError
 
 INVOICES = {"C-1001": [400.0, 60.5, 800.0], "C-1002": []}
 
-# What a model would write; a real one is backend="openai", backend_kwargs={"model_name": ...}.
+#: What a model writes when it is asked this; the scripted backend plays it.
 REPLIES = [
     'Thought: I need the invoices.\nAction: invoices\nAction Input: {"customer": 7}',
     'Thought: Customers have names.\nAction: invoices\nAction Input: {"customer": "C-1001"}',
@@ -38,7 +43,7 @@ def invoices(customer: str) -> list[float]:
 
 
 def main() -> None:
-    agent = ReActAgent([invoices], "scripted", {"turns": REPLIES}, python=True, answer_schema=float)
+    agent = ReActAgent([invoices], *model(turns=REPLIES), python=True, answer_schema=float)
     completion = agent.run("What does C-1001 owe?")
     for step in completion.steps:
         told = "" if step.observation is None else f" -> {step.observation}"

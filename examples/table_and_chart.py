@@ -1,7 +1,7 @@
-"""A model reads a table with pandas and draws a chart, behind the walls. The model is scripted: this needs no key.
+"""A model reads a table with pandas and draws a chart, behind the walls. It needs `pip install 'rlm-secure[data]'`.
 
-For a real one: RLM("openai", {"model_name": "gpt-5-mini"}, policy="data", files=...).
-It needs `pip install 'rlm-secure[data]'`.
+    python examples/table_and_chart.py                                       offline
+    RLM_SECURE_MODEL=openai:gpt-5-mini python examples/table_and_chart.py    a real model
 
 It prints:
 
@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import struct
 
+from model import model
+
 from rlm_secure import RLM
 
 SALES = """\
@@ -25,6 +27,11 @@ day,region,units
 2026-03-09,south,6
 """
 
+QUESTION = """\
+Write the units by month to monthly.csv (month,units), draw them as units.png, 400 x 300 pixels, and answer with the
+best month, as {"month": ..., "units": ...}."""
+
+#: What a model writes when it is asked this; the scripted backend plays it.
 TURN = """I sum the units by month, draw them, and answer with the best month.
 
 ```repl
@@ -47,8 +54,8 @@ final_answer({"month": monthly.idxmax(), "units": monthly.max()})
 
 
 def main() -> None:
-    with RLM("scripted", {"turns": [TURN]}, policy="data", files={"sales.csv": SALES}) as rlm:
-        completion = rlm.completion("Which month was the best? Draw the months as well.")
+    with RLM(*model(turns=[TURN]), policy="data", files={"sales.csv": SALES}) as rlm:
+        completion = rlm.completion(QUESTION)
     print("answer:", completion.response)
     print("monthly.csv:", " / ".join(completion.files["monthly.csv"].decode().split()))
     width, height = struct.unpack(">II", completion.files["units.png"][16:24])

@@ -3,6 +3,8 @@
 The function runs on the host with all the host's rights: check what it is given, as here. A cell learns that a
 tool failed, and never why.
 
+    python examples/tools.py
+
 It prints:
 
     Ada Lovelace: 3 open invoices, 1260.5 EUR

@@ -1,5 +1,8 @@
 """An answer of a type: validated before the run ends, and known to type checkers.
 
+    python examples/typed_answer.py                                       offline
+    RLM_SECURE_MODEL=openai:gpt-5-mini python examples/typed_answer.py    a real model
+
 It prints:
 
     3 invoices, 1260.50 EUR in all
@@ -11,6 +14,7 @@ from __future__ import annotations
 from datetime import date
 from decimal import Decimal
 
+from model import model
 from pydantic import BaseModel
 
 from rlm_secure import RLM
@@ -36,7 +40,7 @@ number,amount,due
 
 
 def main() -> None:
-    with RLM(backend="scripted", backend_kwargs={"turns": [WRITTEN]}, answer_schema=list[Invoice]) as rlm:
+    with RLM(*model(turns=[WRITTEN]), answer_schema=list[Invoice]) as rlm:
         invoices = rlm.completion(TABLE, root_prompt="Which invoices are there?").parsed
     print(len(invoices), "invoices,", sum(each.amount for each in invoices), "EUR in all")
     largest = max(invoices, key=lambda each: each.amount)

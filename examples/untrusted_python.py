@@ -1,5 +1,7 @@
 """Python from somebody else, run without a model: state, limits, typed errors, and what held.
 
+    python examples/untrusted_python.py
+
 It prints:
 
     [1, 1, 2, 3, 5, 8, 13, 21]

@@ -108,7 +108,9 @@ CHECKERS = pytest.mark.parametrize("check", [mypy, pyright])
 
 @CHECKERS
 def test_the_examples_have_no_errors(check: Callable[..., list[str]]) -> None:
-    assert check(*sorted((ROOT / "examples").rglob("*.py"))) == []
+    cells = ROOT / "examples" / "ci" / "attacks"  # have names that the arena gives them
+    programs = [path for path in sorted((ROOT / "examples").rglob("*.py")) if cells not in path.parents]
+    assert check(*programs) == []
 
 
 @CHECKERS

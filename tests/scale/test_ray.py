@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import runpy
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -45,6 +47,7 @@ from rlm_secure.scale import ray as engine
 from rlm_secure.scale.connection import on_loopback
 from rlm_secure.scale.contexts import SharedContexts
 from tests.emulators.base import until
+from tests.examples.programs import EXAMPLES, promised
 from tests.loops import Heard, cell, limited, scripted
 from tests.scale import broken
 from tests.scale.calls import hang, lines, replies, reply_after, reply_on, reply_or_hang, reply_or_never, together
@@ -419,6 +422,15 @@ def test_a_ray_that_is_started_here_listens_on_the_loopback_alone(cluster: Clust
             listening += [each.laddr.ip for each in process.net_connections("tcp") if each.status == "LISTEN"]
     assert len(listening) > 3
     assert {ip_address(each.removeprefix("::ffff:")).is_loopback for each in listening} == {True}
+
+
+def test_the_example_prints_on_ray_what_it_prints_in_threads(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.setattr(sys, "argv", ["batch.py", "--engine", "ray"])
+    runpy.run_path(str(EXAMPLES / "batch.py"), run_name="__main__")
+    assert capsys.readouterr().out == promised(EXAMPLES / "batch.py")
 
 
 def test_an_engine_that_is_not_known_is_named() -> None:
