@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
+from tests.docs import places
 from tests.servers.openai_server import OpenAIServer
 
 #: Variables of the environment for a block, while its need is there.
@@ -33,4 +34,5 @@ def process(replies: Sequence[str]) -> Iterator[Variables]:
 NEEDS: dict[str, Callable[[Sequence[str]], AbstractContextManager[Variables]]] = {
     "openai": openai,
     "process": process,
+    **{each.__name__: each for each in (places.docker, places.e2b, places.daytona, places.prime, places.modal, places.kubernetes)},
 }
