@@ -7,7 +7,7 @@ report, and a test checks that the three agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -163,6 +163,10 @@ class EnforcementReport:
             if status.wall == wall:
                 return status
         return WallStatus(wall, Level.NONE, "not tried in this environment")
+
+    def __iter__(self) -> Iterator[WallStatus]:
+        """The status of each wall that was tried. Without it, Python would ask for 0, 1, 2, ... and never end."""
+        return iter(self.walls)
 
     def missing(self, required: Iterable[Wall]) -> tuple[Wall, ...]:
         """The walls of `required` that are not fully enforced.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from rlm_secure import Sandbox
-from rlm_secure.guarantees import RESTS_ON, EnforcementReport, Guarantee, Wall
+from rlm_secure.guarantees import RESTS_ON, EnforcementReport, Guarantee, Level, Wall, WallStatus
 from tests import trusted
 from tests.test_layers import JSON_READERS, NAMED_FILES
 
@@ -171,3 +172,8 @@ def test_a_claim_that_does_not_hold_is_caught(old: str, new: str, problem: str) 
 def test_a_level_that_no_session_reports_is_caught() -> None:
     nothing = EnforcementReport("local", ())
     assert len(disagreements(TEXT, nothing)) == len(Guarantee)
+
+
+def test_a_report_is_iterated_over_its_walls_and_ends() -> None:
+    walls = tuple(WallStatus(wall, Level.FULL, "tried") for wall in (Wall.SECCOMP, Wall.LANDLOCK))
+    assert list(islice(EnforcementReport("local", walls), 10)) == list(walls)

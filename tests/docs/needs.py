@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.peers import build
+from tests.docs import places
 from tests.emulators.e2b_code import E2BCodeEmulator
 from tests.servers.openai_server import OpenAIServer, Raw
 from tests.servers.replies import SAYS
@@ -105,4 +106,5 @@ NEEDS: dict[str, Callable[[Sequence[str]], AbstractContextManager[Variables]]] =
     "e2b-code": e2b_code,
     "rlms": partial(peer, name="rlms"),
     "smolagents": partial(peer, name="smolagents"),
+    **{each.__name__: each for each in (places.docker, places.e2b, places.daytona, places.prime, places.modal, places.kubernetes)},
 }
