@@ -1,8 +1,11 @@
-"""Mutation testing, by hand: `python -m tests.mutation rlm_secure/rlm/budget.py [--sample N] [--seconds S]`.
+"""Mutation testing, by hand: `python -m tests.mutation rlm_secure/rlm/budget.py [--sample N] [--seconds S]`, or `all`.
 
 Changes one small thing at a time in a module, in a child process, and runs the tests of the file there. A change that no
 test notices survives: either a test is missing, or the change means nothing, and then SURVIVORS says why. What tests run
 in processes of their own is not changed: only tests that use the module itself count.
+
+`--record` keeps what a run of whole files found in tests/mutation.json, with the digest of the text that it was found
+for: `--json`, which tests/evidence reads, says whether that is still the text.
 """
 
 from __future__ import annotations
@@ -10,7 +13,9 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import hashlib
 import importlib
+import json
 import os
 import random
 import signal
@@ -19,13 +24,16 @@ import time
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rlm_secure.removal import Scratch
 
 ROOT = Path(__file__).parents[1]
+RECORD = Path(__file__).with_suffix(".json")
 #: The tests of each file that is mutated, the quickest first.
 TESTS: dict[str, tuple[str, ...]] = {
     "rlm_secure/broker/protocol.py": ("tests/broker/test_decoder.py", "tests/broker/test_json_bounds.py"),
@@ -187,25 +195,37 @@ def _put_in_place(source: str, name: str) -> None:
 def main() -> int:
     """Print the mutants that survive; 0 where each of them is explained."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description="Which changes no test notices.")
-    parser.add_argument("file", choices=sorted(TESTS), nargs="+")
+    parser.add_argument("file", choices=[*sorted(TESTS), "all"], nargs="+")
     parser.add_argument("--sample", type=int, default=0, help="so many of each file's mutants, chosen by --seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=3600.0, help="no new mutant of a file is tried after so long")
     parser.add_argument("-j", "--jobs", type=int, default=2)
+    parser.add_argument("--json", action="store_true", help="print one JSON document, with what is recorded")
+    parser.add_argument("--record", action="store_true", help=f"keep what was found in tests/{RECORD.name}")
     options = parser.parse_args()
     for each in ("tests.conftest", *(name.removesuffix(".py").replace("/", ".") for name in TESTS)):
         importlib.import_module(each)  # once, for all children
-    failed = False
+    found: dict[str, dict[str, Any]] = {}
     with Scratch(prefix="rlm-secure-mutation") as scratch:
-        for name in options.file:
-            every = mutants((ROOT / name).read_text(encoding="utf-8"))
+        for name in sorted(TESTS) if "all" in options.file else options.file:
+            every = mutants(_source(name))
             chosen = random.Random(options.seed).sample(every, min(options.sample or len(every), len(every)))
-            failed |= _try(name, chosen, options, scratch)
-    return int(failed)
+            found[name] = _try(name, len(every), chosen, options, scratch)
+            if not options.json:
+                _say(name, found[name])
+            if options.record:
+                _record(name, found[name])
+    if options.json:
+        print(json.dumps({"files": found, "recorded": recorded(), "survivors": SURVIVORS}, indent=2))
+    return int(any(each["unexplained"] for each in found.values()))
 
 
-def _try(name: str, chosen: list[Mutant], options: argparse.Namespace, scratch: Path) -> bool:
-    unchanged = Mutant(0, "", "", "", (ROOT / name).read_text(encoding="utf-8"))
+def _source(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def _try(name: str, every: int, chosen: list[Mutant], options: argparse.Namespace, scratch: Path) -> dict[str, Any]:
+    unchanged = Mutant(0, "", "", "", _source(name))
     pid = start(unchanged, name, scratch)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, f"the tests of {name} fail without any change"
     until = time.monotonic() + options.seconds
@@ -224,11 +244,39 @@ def _try(name: str, chosen: list[Mutant], options: argparse.Namespace, scratch: 
             mutant = running.pop(pid)
             alive += [mutant] if status == 0 else []
     unexplained = [mutant for mutant in alive if mutant.key not in SURVIVORS.get(name, {})]
-    print(f"{name}: {tried} of {len(chosen)} mutants tried, {len(alive)} survived, {len(unexplained)} unexplained")
-    for mutant in sorted(unexplained, key=lambda mutant: mutant.line):
-        print(f"  line {mutant.line}: {mutant.key}")
+    return {
+        "sha256": _digest(name),
+        "when": datetime.now(UTC).date().isoformat(),
+        "mutants": every,
+        "tried": tried,
+        "survived": len(alive),
+        "unexplained": [
+            {"line": each.line, "change": each.key} for each in sorted(unexplained, key=lambda each: each.line)
+        ],
+    }
+
+
+def _say(name: str, found: dict[str, Any]) -> None:
+    survived = f"{found['survived']} survived, {len(found['unexplained'])} unexplained"
+    print(f"{name}: {found['tried']} of {found['mutants']} mutants tried, {survived}")
+    for each in found["unexplained"]:
+        print(f"  line {each['line']}: {each['change']}")
     sys.stdout.flush()
-    return bool(unexplained)
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(_source(name).encode()).hexdigest()
+
+
+def _record(name: str, found: dict[str, Any]) -> None:
+    rows = {each: {key: value for key, value in row.items() if key != "current"} for each, row in recorded().items()}
+    RECORD.write_text(json.dumps(dict(sorted((rows | {name: found}).items())), indent=2) + "\n", encoding="utf-8")
+
+
+def recorded() -> dict[str, dict[str, Any]]:
+    """What is recorded of files that are still mutated; `current` where it was found for the text that they have."""
+    rows = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    return {name: {**row, "current": row["sha256"] == _digest(name)} for name, row in rows.items() if name in TESTS}
 
 
 #: What may survive, by file and change: it means nothing, or what it means is not to be seen from a test.
