@@ -34,13 +34,22 @@ from rlm_secure.removal import Scratch
 
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).with_suffix(".json")
+_LANGUAGE = tuple(
+    f"tests/guest/test_{name}.py"
+    for name in ("class_stores", "names", "guards", "hooks", "unbound_methods", "changes", "inlined")
+)
 #: The tests of each file that is mutated, the quickest first.
 TESTS: dict[str, tuple[str, ...]] = {
-    "rlm_secure/broker/protocol.py": ("tests/broker/test_decoder.py", "tests/broker/test_json_bounds.py"),
+    "rlm_secure/broker/protocol.py": (
+        "tests/broker/test_decoded.py", "tests/broker/test_decoder.py", "tests/broker/test_json_bounds.py",
+    ),
     "rlm_secure/untrusted_json.py": ("tests/broker/test_json_bounds.py", "tests/broker/test_decoder.py"),
     "rlm_secure/guest/wire.py": ("tests/broker/test_wire.py", "tests/broker/test_json_bounds.py"),
     "rlm_secure/policy/gate.py": ("tests/policy/test_gate.py",),
     "rlm_secure/rlm/budget.py": ("tests/rlm/test_budget.py",),
+    "rlm_secure/scale/leases.py": ("tests/scale/test_leases.py",),
+    "rlm_secure/guest/language/guards.py": _LANGUAGE,
+    "rlm_secure/guest/language/attributes.py": _LANGUAGE,
 }
 #: Tests that take long, or run in processes of their own.
 _LEFT_OUT = "not linear and not long_to_refuse and not thread and not reader"
@@ -188,7 +197,9 @@ def _put_in_place(source: str, name: str) -> None:
     own = {id(value): key for key, value in vars(old).items() if getattr(value, "__module__", None) == dotted}
     for each in [each for each in sys.modules.values() if getattr(each, "__name__", "").startswith(("rlm_secure", "tests"))]:
         for key, value in list(vars(each).items()):
-            if id(value) in own and each is not old:
+            if value is old:
+                setattr(each, key, module)
+            elif id(value) in own and each is not old:
                 setattr(each, key, getattr(module, own[id(value)]))
 
 

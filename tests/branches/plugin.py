@@ -88,7 +88,7 @@ class _Patches(importlib.abc.MetaPathFinder):
 
         @functools.cache
         def traced() -> Any:
-            """The bundle that users have, with the tracer in it. Made of the real one, which is kept with its bytecode."""
+            """The bundle that users have, with the tracer in it: made of the real one, which is kept compiled."""
             with zipfile.ZipFile(io.BytesIO(real().data)) as archive:
                 files = {name: archive.read(name) for name in archive.namelist() if name != "__main__.pyc"}
             files["rlm_secure_tracer.py"] = _TRACER.read_bytes()
