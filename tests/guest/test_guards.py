@@ -84,6 +84,23 @@ def test_builtins_lead_to_nothing_forbidden() -> None:
     assert len(found) > 500
 
 
+def test_dir_lists_exact_texts_and_no_closed_name() -> None:
+    cell = """
+class Named:
+    def __dir__(self):
+        return [1, 2]
+class Text(str):
+    pass
+class Other:
+    def __dir__(self):
+        return [Text("a"), "b", "__class__", "__globals__"]
+def function():
+    pass
+print(dir(Named()), dir(Other()), [name for name in ("__globals__", "__code__", "__doc__") if name in dir(function)])
+"""
+    assert Session().run(cell) == "[] ['__class__', 'b'] ['__doc__']\n"
+
+
 def test_guards_have_names_that_no_source_can_spell() -> None:
     table = vars(Session().space["__builtins__"])
     hidden = {name for name in table if not name.isidentifier()}

@@ -260,6 +260,33 @@ def test_a_refused_call_is_reported() -> None:
     assert (node.account.spent.refused, changes) == (1, [1])
 
 
+def test_each_change_of_a_node_is_reported_and_nothing_else_is() -> None:
+    changes: list[int] = []
+    told: list[LeaseNeed] = []
+    node = LeasedLedger(
+        Allowance(100, 10**6, 1.0, 60), deadline=time.time() + 60, ask=told.append, changed=lambda: changes.append(1)
+    )
+
+    def reported() -> int:
+        count = len(changes)
+        del changes[:]
+        return count
+
+    assert node.reserve(400) is None and (reported(), len(told)) == (0, 1)
+    assert node.reserve(400) is None and (reported(), len(told)) == (0, 1)  # it is asked for once
+    node.given((400, None, None), Amount(2, 100_000, 1.0), Spent())
+    assert reported() == 1
+    reservation = node.reserve(400)
+    assert reservation is not None and (reported(), len(told)) == (1, 1)
+    reservation.settle(used())
+    assert reported() == 1
+    node.told(Spent(calls=1))
+    assert reported() == 0
+    node.give_back()
+    assert reported() == 1 and node.account.left == Amount(0, 0, 0.0)
+    assert node.reserve(400) is None and (reported(), len(told)) == (0, 2)
+
+
 def test_a_node_has_no_more_calls_in_flight_than_its_share() -> None:
     told: list[LeaseNeed] = []
     changes: list[int] = []
