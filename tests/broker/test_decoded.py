@@ -102,7 +102,8 @@ def test_a_value_whose_tags_mean_nothing_is_refused_and_one_of_too_many_parts_sa
     twice = {"$set": [1, 1]}
     value = variable(whole=twice)
     assert value.whole is None and value.known and value.why == "two of its keys would be the same outside of the sandbox"
-    assert done(answer={"text": "t", "whole": twice}).answer == TextAnswer("t")
+    result = done(answer={"text": "t", "whole": twice})
+    assert (result.answer, result.dropped_bytes) == (TextAnswer("t"), 0)
 
 
 # -- a result --------------------------------------------------------------------------------------
@@ -144,8 +145,11 @@ def test_what_a_cell_cost_is_a_number_that_can_be() -> None:
     assert (result.cpu_seconds, result.peak_bytes, result.dropped_bytes) == (1.5, 2, 3)
     assert done(cpu=0, peak=LARGEST, dropped=LARGEST).peak_bytes == LARGEST
     for name in ("cpu", "peak", "dropped"):
-        for wrong in (None, True, False, "1", -1, -0.5, LARGEST + 2, 1e300):
-            assert name in refused(**{name: wrong})
+        for wrong in (None, True, False, "1", []):
+            assert f"{name} is not a number" in refused(**{name: wrong})
+        for wrong in (-1, -0.5, LARGEST + 2, 1e300):
+            assert f"{name} is not a size" in refused(**{name: wrong})
+        assert f"{name} is too large" in refused(**{name: 10**400})
 
 
 def test_files_are_names_and_sizes() -> None:
