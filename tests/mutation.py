@@ -371,19 +371,17 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "MemoryError) as error: raise MalformedJson(f'not JSON: {type(err -> except (ValueError, "
         "MemoryError) as error: raise MalformedJson(f'not JSON: {type(error).__name__}') ":
             "the bounds before it leave it neither: for a thread whose stack, or a machine whose memory, is nearly full",
-        "if opened <= depth and opened + raw.count(b\",\") <= nodes and not _has_long_number(raw):: opened "
-        "<= depth -> opened < depth":
-            _SHORT_CUT,
+        "if short and opened <= depth and opened + raw.count(b\",\") <= nodes:: opened <= depth -> opened < depth": _SHORT_CUT,
         "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > "
         "MAX_DIGITS -> len(raw) >= MAX_DIGITS":
             _SHORT_CUT,
         "return max(accumulate(memoryview(bare.translate(_STEPS, _NOT_BRACKETS)).cast(\"b\")), default=0): "
         "0 -> 1":
             "bytes without brackets: either is below the bound",
-        "if opened <= depth and opened + raw.count(b\",\") <= nodes and not _has_long_number(raw):: "
-        "opened + raw.count(b',') <= nodes -> opened + raw.count(b',') < nodes": _SHORT_CUT,
-        "if opened <= depth and opened + raw.count(b\",\") <= nodes and not _has_long_number(raw):: if opened <= depth and "
-        "opened + raw.count(b',') <= nodes and (not _has_long_number(raw)): return -> if False: return": _SHORT_CUT,
+        "if short and opened <= depth and opened + raw.count(b\",\") <= nodes:: opened + raw.count(b',') <= nodes -> "
+        "opened + raw.count(b',') < nodes": _SHORT_CUT,
+        "if short and opened <= depth and opened + raw.count(b\",\") <= nodes:: if short and opened <= depth and "
+        "(opened + raw.count(b',') <= nodes): return -> if False: return": _SHORT_CUT,
         "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS and _TOO_LONG in "
         "raw.translate(_DIGITS_ALIKE) -> _TOO_LONG in raw.translate(_DIGITS_ALIKE)": _SHORT_CUT,
     },
@@ -396,8 +394,12 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "if len(text) * 4 <= limit:: 4 -> 5": _SHORT_CUT_SIZE,
     },
     "rlm_secure/rlm/budget.py": {
-        "__slots__ = (\"_ended\", \"_ledger\", \"cost_usd\", \"tokens\"): __slots__ = ('_ended', '_ledger', "
-        "'cost_usd', 'tokens') -> nothing": "its size in memory alone",
+        "__slots__ = (\"_ledger\", \"cost_usd\", \"ended\", \"tokens\"): __slots__ = ('_ledger', 'cost_usd', 'ended', "
+        "'tokens') -> nothing": "its size in memory alone",
+    },
+    "rlm_secure/scale/leases.py": {
+        "if need.bounded and over:: need.bounded and over -> need.bounded":
+            "where nobody holds anything, check_rest() has refused a rest without calls or tokens: only a cost is over",
     },
 }
 

@@ -279,6 +279,12 @@ def test_a_recorded_run_of_mutants_says_of_which_text_it_is() -> None:
         assert row["unexplained"] == [], name
 
 
+def test_a_reason_is_of_a_change_that_there_is() -> None:
+    for name, reasons in mutation.SURVIVORS.items():
+        changes = {mutant.key for mutant in mutation.mutants(mutation._source(name))}
+        assert [change for change in reasons if change not in changes] == [], name
+
+
 def test_a_text_of_somebody_else_is_only_text() -> None:
     evil = "<script>alert(1)</script>\x1b[2J\u202e"
     told = {

@@ -335,3 +335,32 @@ def test_a_class_that_lies_about_itself_is_judged_by_its_type() -> None:
     assert session.outcome("liar.x = 1") == "attribute-store"
     assert session.outcome("liar._x") == "private-attribute"
     assert session.outcome("liar.__dict__") == "dunder-attribute"
+
+
+def test_exit_ends_the_cell_with_its_code() -> None:
+    for call in ("exit(3)", "quit(3)"):
+        with pytest.raises(SystemExit) as ended:
+            Session().run(call)
+        assert ended.value.code == 3
+
+
+def test_a_plain_value_can_be_awaited_and_another_one_is_what_it_was() -> None:
+    cell = """
+class Own:
+    def __await__(self):
+        yield from ()
+        return "own"
+async def inner():
+    return "inner"
+async def main():
+    return [await 1, await "text", await [2], await {"a": 1}, await None, await Own(), await inner()]
+import asyncio
+print(asyncio.run(main()))
+"""
+    assert Session().run(cell) == "[1, 'text', [2], {'a': 1}, None, 'own', 'inner']\n"
+
+
+def test_a_pattern_of_something_that_is_no_class_is_a_type_error() -> None:
+    for kind in ("1", "print", "[int]"):
+        with pytest.raises(TypeError, match="called match pattern must be a class"):
+            Session().run(f"kind = {kind}\nmatch 1:\n    case kind(x):\n        pass")
