@@ -274,11 +274,11 @@ def test_a_recorded_run_of_mutants_says_of_which_text_it_is() -> None:
     rows = mutation.recorded()
     for name, row in rows.items():
         assert row["current"] == (mutation._digest(name) == row["sha256"])
-        every = len(mutation.mutants(mutation._source(name)))
-        assert row["tried"] <= row["mutants"] == every or not row["current"], name
+        assert row["tried"] == row["mutants"], name  # a part of a file is no record of it
         assert row["unexplained"] == [], name
 
 
+@pytest.mark.slow
 def test_a_reason_is_of_a_change_that_there_is() -> None:
     for name, reasons in mutation.SURVIVORS.items():
         changes = {mutant.key for mutant in mutation.mutants(mutation._source(name))}
