@@ -472,6 +472,9 @@ def test_the_last_call_and_the_last_token_are_given() -> None:
     assert driver("a", calls=1).lease("a", need()) == Amount(1, 5_000, 5.0)
     assert driver("a", tokens=1).lease("a", need()) == Amount(50, 1, 5.0)
     assert driver("a", cost=1.0).lease("a", need(1, 1.0)) == Amount(50, 5_000, 1.0)
+    for last in ({"calls": 2}, {"tokens": 2}):  # and the other node keeps its own
+        several = driver("a", "b", **last)
+        assert several.lease("a", need()) is not None and several.lease("b", need()) is not None
     several = driver("a", "b", cost=1.0)
     assert several.lease("a", need(1, 0.5)) == Amount(25, 2_500, 0.5)
     assert several.lease("b", need(bounded=False)) == Amount(18, 1_875, 0.125)
