@@ -1,7 +1,8 @@
 # `make demo` and `make test` set up everything they need in .venv.
 # PYTHON names an interpreter (3.11 or newer); VENV another place for the environment; JOBS how many parts of the tests
 # run at a time (most of them wait); TESTS more options for them (`.venv/bin/python -m tests --help`); FUZZ, SECONDS_EACH
-# and SEED say which fuzzer runs, for how long, and with which inputs.
+# and SEED say which fuzzer runs, for how long, and with which inputs; OUT where `make evidence` writes, and EVIDENCE more
+# options for it (`.venv/bin/python -m tests.evidence --help`).
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -10,7 +11,7 @@ JOBS ?= 4
 FUZZ ?= all
 SECONDS_EACH ?= 60
 
-.PHONY: help demo quick test parts coverage fuzz lint docs docs-serve bench bench-peers live sbom clean
+.PHONY: help demo quick test parts coverage fuzz evidence lint docs docs-serve bench bench-peers live sbom clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
@@ -18,6 +19,7 @@ help:
 	@echo "make test    lint, types and the tests; with TESTS=--all the exhaustive ones, too"
 	@echo "make coverage  which branches of the trusted files the tests run"
 	@echo "make fuzz    the fuzzers, a minute each: FUZZ=lines for one alone, SECONDS_EACH=300, SEED=1 for the same inputs again"
+	@echo "make evidence  one dated report that can be filed: walls, attacks, coverage, figures; in OUT=build/evidence, in an hour"
 	@echo "make lint    lint, spelling, docstrings and types only"
 	@echo "make docs    the site, into build/site; make docs-serve shows it while you write"
 	@echo "make bench   the benchmarks, as ratios"
@@ -46,6 +48,9 @@ coverage: $(READY)
 
 fuzz: $(READY)
 	@$(BIN)/python -m tests.fuzz $(FUZZ) --seconds $(SECONDS_EACH) $(if $(SEED),--seed $(SEED))
+
+evidence: $(READY)
+	@$(BIN)/python -m tests.evidence $(if $(OUT),--output "$(OUT)") $(if $(SEED),--seed $(SEED)) $(EVIDENCE)
 
 lint: $(READY)
 	$(BIN)/ruff check .

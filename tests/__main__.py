@@ -159,7 +159,8 @@ class Part:
         name = self.name.replace("/", ".")
         output = directory / name
         cache = CACHE / name if self.given is None else f"/tmp/{name}"
-        measured = os.environ.get("RLM_SECURE_COVERAGE", "") if self.measured else ""
+        every = os.environ.get("RLM_SECURE_COVERAGE_HOST") == "1"
+        measured = os.environ.get("RLM_SECURE_COVERAGE", "") if self.measured or every else ""
         runner = ["coverage", "run", f"--rcfile={measured}/coveragerc", "-m"] if measured else []
         command = [sys.executable, "-m", *runner, "pytest", "-q", "-p", "no:anyio", "-o", f"cache_dir={cache}"]
         for plugin, wanted in PLUGINS.items():
@@ -216,8 +217,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write what every test did to FILE, as JUnit's XML")
     parser.add_argument(
-        "--coverage", nargs="?", const="also", choices=("also", "only"), help="measure the branches of the trusted files"
-        " that run, and ask for all of them; `only`: leave out the parts that are not measured",
+        "--coverage", nargs="?", const="also", choices=("also", "only", "host"), help="measure the branches of the trusted"
+        " files that run, and ask for all of them; `only`: leave out the parts that are not measured; `host`: measure every"
+        " part, and the lines of all host code",
+    )
+    parser.add_argument(
+        "--gather", type=Path, metavar="FOLDER", help="with --coverage: add what was measured to FOLDER, and report on that"
     )
     return parser
 
@@ -267,7 +272,8 @@ def main() -> int:
         os.environ["RLM_SECURE_FAILED"] = f"{shared}/failed"
         os.environ.pop("RLM_SECURE_COVERAGE", None)
         if options.coverage:
-            report.prepare(shared / "coverage")
+            report.prepare(shared / "coverage", host=options.coverage == "host")
+            os.environ["RLM_SECURE_COVERAGE_HOST"] = str(int(options.coverage == "host"))
             os.environ["RLM_SECURE_COVERAGE"] = f"{shared}/coverage"
         marks = _marks(options)
         failed, reruns = _run(chosen, directory, options.jobs or (quick.JOBS if options.quick else JOBS), *marks), 0
@@ -275,7 +281,7 @@ def main() -> int:
             failed, reruns = _again(failed, directory, marks)
         if options.junit:
             junit.merge(((part.name, _told(part, directory)) for part in chosen), options.junit)
-        missing = report.failures(shared / "coverage", whole=not options.part) if options.coverage else []
+        missing = _covered(shared / "coverage", options) if options.coverage else []
     print(*(f"NOT RUN {each}" for each in missing), sep="\n", end="\n" if missing else "")
     print(
         f"{len(chosen) - len(failed)} of {len(chosen)} parts passed, {reruns} tests run a second time",
@@ -287,6 +293,17 @@ def main() -> int:
     if options.quick:
         print(f"{time.monotonic() - started:.0f} seconds")
     return bool(failed or missing) or reruns > MOST_RERUNS
+
+
+def _covered(directory: Path, options: argparse.Namespace) -> list[str]:
+    """Print what was measured; what is missing of the trusted files."""
+    if options.gather:
+        report.gather(directory, options.gather)
+        directory = options.gather
+    missing = report.failures(directory, whole=not options.part)
+    if options.coverage == "host":
+        print(*report.lines(directory), sep="\n")
+    return missing
 
 
 def _told(part: Part, directory: Path) -> list[Path]:

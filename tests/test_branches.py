@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rlm_secure.environments.bundle import bundle
 from tests.branches import report, tracer
 from tests.trusted import ROOT, trusted
 
@@ -64,6 +66,62 @@ def test_arcs_of_a_process_that_was_killed_are_seen_and_others_are_not(tmp_path:
 def test_where_the_table_cannot_be_opened_nothing_is_traced(tmp_path: Path) -> None:
     tracer.start(f"{tmp_path}/none", ["x.py"])
     assert sys.gettrace() is None or "tracer" not in getattr(sys.gettrace(), "__module__", "")
+
+
+SESSION = """
+from rlm_secure import Sandbox
+with Sandbox() as sandbox:
+    assert sandbox.run("6 * 7").text == "42"
+"""
+
+
+def measure(directory: Path, code: str) -> None:
+    """Run a program as `python -m tests --coverage` runs a part."""
+    program = directory.with_suffix(".py")
+    program.write_text(code)
+    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={directory}/coveragerc", str(program)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"RLM_SECURE_COVERAGE": str(directory), "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_what_a_sealed_worker_runs_is_seen_also_where_a_bundle_is_kept(tmp_path: Path) -> None:
+    bundle()  # as whoever ran a session before has left it
+    directory = tmp_path / "measured"
+    report.prepare(directory)
+    measure(directory, SESSION)
+    found = report.measured(directory)
+    for name in ("guest/zygote/zygote.py", "guest/kernel/seal.py", "guest/wire.py", "environments/local/zygote.py"):
+        assert found[f"rlm_secure/{name}"]["summary"]["percent_covered"] > 30, name
+
+
+@pytest.mark.slow
+def test_what_two_runs_measured_adds_up_and_a_piece_of_a_file_is_left_out(tmp_path: Path) -> None:
+    kept, lines = tmp_path / "kept", []
+    for number, call in enumerate(("inert('x')", "excerpt('x')")):
+        directory = tmp_path / f"measured{number}"
+        report.prepare(directory, host=True)
+        measure(directory, f"from rlm_secure import inert\ninert.{call}\n")
+        (directory / "host.killed").write_bytes(b"SQLite format 3\0")
+        (directory / "host.empty").touch()
+        report.gather(directory, kept)
+        lines.append(set(report.measured(directory)["rlm_secure/inert.py"]["executed_lines"]))
+    both = report.measured(kept)["rlm_secure/inert.py"]
+    assert set(both["executed_lines"]) == lines[0] | lines[1] > lines[0]
+    assert report.lines(kept)[0].startswith("host code: ")
+    assert any("rlm_secure/cli/doctor.py" in line and "nothing of it ran" in line for line in report.lines(kept))
+    (kept / "sources").write_text("others")
+    with pytest.raises(ValueError, match="has what other sources ran"):
+        report.gather(directory, kept)
+
+
+def test_host_code_is_all_but_the_guest() -> None:
+    found = report.host_code()
+    assert {"rlm_secure/sandbox.py", "rlm_secure/cli/__init__.py"} <= set(found)
+    assert not [path for path in found if path.startswith("rlm_secure/guest/")]
 
 
 def test_a_file_that_is_too_long_for_the_table_is_noticed() -> None:

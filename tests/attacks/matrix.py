@@ -3,12 +3,17 @@
     rlm-secure arena --share . -- python -m tests.attacks.matrix > MATRIX.new && mv MATRIX.new tests/attacks/MATRIX.md
 
 Every raw attack whose control wins is tried under eleven plans: all walls, each single wall taken away, and each
-single wall alone.
+single wall alone. `--json` prints what was measured beside what MATRIX.md says of it, for tests/evidence; then anyone
+but root measures the walls taken away alone, and `--every N` tries each N-th attack only.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,5 +159,49 @@ def documented() -> dict[str, tuple[list[str], list[str]]]:
     return found
 
 
+def compared(rows: list[Row], kinds: tuple[str, ...]) -> list[dict[str, object]]:
+    """The rows as plain values, with what MATRIX.md says of the same plans; None where it has no such row."""
+    said = documented()
+    found = []
+    for row in rows:
+        of_document = said.get(row.attack.name)
+        found.append(
+            {
+                "attack": row.attack.name,
+                "guarantee": row.attack.guarantee.value,
+                "without": sorted(row.without),
+                "alone": sorted(row.alone) if "alone" in kinds else None,
+                "documented_without": None if of_document is None else sorted(of_document[0]),
+                "documented_alone": None if of_document is None else sorted(of_document[1]),
+            }
+        )
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print MATRIX.md, or what was measured as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m tests.attacks.matrix", description="Which wall catches what.")
+    parser.add_argument("--json", action="store_true", help="print rows beside those of MATRIX.md")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="with --json: each N-th attack only")
+    options = parser.parse_args(arguments)
+    if not options.json:
+        sys.stdout.write(render(measure(measurable())))
+        return 0
+    kinds = ("without", "alone") if os.getuid() == 0 else ("without",)
+    every = candidates()
+    controls = battery.controls(every[:: options.every])
+    able = [attack for attack in every[:: options.every] if controls[attack.name].won]
+    told = {
+        "walls": WALLS,
+        "plans": [" ".join(plan) for plan in plans() if plan[0] in kinds],
+        "candidates": len(every),
+        "tried": len(able),
+        "without_control": [attack.name for attack in every[:: options.every] if not controls[attack.name].won],
+        "rows": compared(measure(able, kinds), kinds),
+    }
+    print(json.dumps(told, indent=2))
+    return 0
+
+
 if __name__ == "__main__":
-    sys.stdout.write(render(measure(measurable())))
+    sys.exit(main())

@@ -7,12 +7,16 @@ os._exit(), goes on under the tracer.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib.abc
 import importlib.util
+import io
 import json
 import os
 import sys
 import threading
+import zipfile
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -80,19 +84,20 @@ class _Patches(importlib.abc.MetaPathFinder):
         return spec
 
     def _bundle(self, bundles: Any) -> None:
-        traced = {"rlm_secure_tracer.py": _TRACER.read_bytes()}
-        begin = f"start({self.table!r}, {self.names!r})"
-        sources = bundles._sources
+        real, begin = bundles.bundle, f"start({self.table!r}, {self.names!r})"
 
-        def with_tracer(root: Path, package: str) -> dict[str, bytes]:
-            found: dict[str, bytes] = sources(root, package)
-            return found | (traced if package == "guest" else {})
+        @functools.cache
+        def traced() -> Any:
+            """The bundle that users have, with the tracer in it: made of the real one, which is kept compiled."""
+            with zipfile.ZipFile(io.BytesIO(real().data)) as archive:
+                files = {name: archive.read(name) for name in archive.namelist() if name != "__main__.pyc"}
+            files["rlm_secure_tracer.py"] = _TRACER.read_bytes()
+            files["__main__.py"] = f"from rlm_secure_tracer import start\n\n{begin}\n{bundles._ENTRY}".encode()
+            data = bundles._archive(files)
+            return bundles.Bundle(data, hashlib.sha256(data).hexdigest())
 
-        def keep(_data: bytes, _path: Path) -> None:
-            """Nothing of this goes where the real bundle is kept."""
-
-        bundles._ENTRY = f"from rlm_secure_tracer import start\n\n{begin}\n{bundles._ENTRY}"
-        bundles._sources, bundles._keep = with_tracer, keep
+        traced.__wrapped__ = real.__wrapped__  # type: ignore[attr-defined]  # tests of it make the real one
+        bundles.bundle = traced
 
     def _arena(self, arena: Any) -> None:
         arena._BUILD = self._traced(Path(arena._BUILD))

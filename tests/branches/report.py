@@ -1,19 +1,26 @@
 """What was measured, put together: for each trusted file the lines and branches that no test ran.
 
+With `host`, the lines of all host code are measured as well, whatever runs them. What several runs measured can be
+gathered in one directory, a part of the tests at a time.
+
 Every branch of every trusted file is asked for. What no test can reach says so beside itself, with its reason:
 `# pragma: no cover - why` for lines, `# pragma: no branch - why` for one way of a branch.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import re
+import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 from tests.branches import tracer
-from tests.trusted import ROOT, trusted
+from tests.trusted import PACKAGE, ROOT, trusted
 
 _CONFIG = """[run]
 branch = true
@@ -34,20 +41,54 @@ exclude_lines =
 partial_branches =
     pragma: no branch - \\w+
 """
+#: Percent of the lines of host code that the tests are to run.
+LEAST = 95
 #: Trusted files with branches that no test runs yet, and why. The aim is an empty table.
 PENDING: dict[str, str] = {}
 
 
-def prepare(directory: Path) -> None:
+def prepare(directory: Path, *, host: bool = False) -> None:
     """Make `directory` ready to be written to by whoever is measured."""
-    directory.mkdir(exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o777)
-    include = "\n".join(f"    {ROOT / path}" for path in trusted())
+    include = "\n".join(f"    {ROOT / path}" for path in (*trusted(), *(host_code() if host else ())))
     (directory / "coveragerc").write_text(_CONFIG.format(data=directory / "host", include=include))
     (directory / "names.json").write_text(json.dumps(names()))
     with table(directory).open("wb") as file:
         file.truncate(len(names()) * tracer.SIZE)
     table(directory).chmod(0o666)
+
+
+def host_code() -> list[str]:
+    """The files of host code, as paths from the root of the project."""
+    files = (path.relative_to(ROOT).as_posix() for path in sorted(PACKAGE.rglob("*.py")))
+    return [path for path in files if not path.startswith(("rlm_secure/guest/", "rlm_secure/_data/"))]
+
+
+def gather(directory: Path, kept: Path) -> None:
+    """Add what was measured in `directory` to what is in `kept`. Raises ValueError where that is of other sources."""
+    sources = "".join((ROOT / path).read_text(encoding="utf-8") for path in (*trusted(), *host_code()))
+    digest = hashlib.sha256(sources.encode()).hexdigest()
+    if not (kept / "sources").exists():
+        prepare(kept, host=True)
+        (kept / "sources").write_text(digest)
+    if (kept / "sources").read_text() != digest:
+        raise ValueError(f"{kept} has what other sources ran: remove it, or name another folder")
+    for path in _written(directory):
+        shutil.copyfile(path, kept / f"{path.name}.{os.getpid()}")
+    both = int.from_bytes(table(kept).read_bytes(), "little") | int.from_bytes(table(directory).read_bytes(), "little")
+    table(kept).write_bytes(both.to_bytes(table(directory).stat().st_size, "little"))
+
+
+def _written(directory: Path) -> list[Path]:
+    """The data files of processes that came to their end: one that is killed while it writes leaves a piece of one."""
+    found = []
+    for path in sorted(directory.glob("host.*")):
+        with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(sqlite3.connect(path)) as data:
+            if data.execute("select count(*) from sqlite_master where name = 'arc'").fetchone() == (1,):
+                data.execute("select count(*) from arc").fetchone()
+                found.append(path)
+    return found
 
 
 def table(directory: Path) -> Path:
@@ -68,7 +109,7 @@ def measured(directory: Path) -> dict[str, Any]:
     data.add_arcs(_arcs(table(directory)))
     data.write()
     merged = Coverage(data_file=str(directory / "all"), config_file=str(directory / "coveragerc"))
-    merged.combine([str(path) for path in directory.glob("host.*")], keep=True)
+    merged.combine([str(path) for path in _written(directory)], keep=True)
     merged.save()
     outfile = directory / "report.json"
     merged.json_report(outfile=str(outfile))
@@ -107,6 +148,24 @@ def _ranges(lines: list[int]) -> str:
         else:
             runs.append([line, line])
     return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def lines(directory: Path) -> list[str]:
+    """A table of the lines of host code: the whole, and each file below LEAST."""
+    found = measured(directory)
+    rows = []
+    for path in host_code():
+        about = found.get(path)
+        if about is None:  # whoever imports a file runs some of it
+            rows.append((path, 0, 1, "nothing of it ran"))
+        else:
+            summary = about["summary"]
+            rows.append((path, summary["covered_lines"], summary["num_statements"], _ranges(about["missing_lines"])))
+    ran, every = (sum(row[at] for row in rows) for at in (1, 2))
+    said = [f"host code: {100 * ran / every:.1f} % of {every} lines ran, in {len(rows)} files"]
+    below = sorted((100 * row[1] / row[2], row) for row in rows if row[2] and 100 * row[1] < LEAST * row[2])
+    said.append(f"{len(below)} files below {LEAST} %")
+    return said + [f"{percent:6.1f} %  {row[0]:<48} lines {row[3]}" for percent, row in below]
 
 
 def failures(directory: Path, *, whole: bool = True) -> list[str]:

@@ -107,9 +107,15 @@ def test_a_large_result_passes(dialled) -> None:
 
 def test_an_interrupt_overtakes_a_request_that_waits(dialled) -> None:
     timer = threading.Timer(0.3, dialled.interrupt)
-    timer.start()
-    started = time.monotonic()
-    result = dialled.execute("while True: pass", count)
+    started = 0.0
+
+    def begun(call: Call) -> str:
+        nonlocal started
+        started = time.monotonic()
+        timer.start()  # the cell runs by now: an interrupt of nothing has no effect
+        return count(call)
+
+    result = dialled.execute("llm_query('begun')\nwhile True: pass", begun)
     timer.join()
     assert result.error is not None
     assert result.error.limit == "interrupt"

@@ -266,9 +266,9 @@ def test_a_full_window_is_waited_for_while_anything_is_acknowledged(link: Link) 
     def acknowledge() -> None:
         while len(link.lines) < 1 + (WINDOW - 1000) // PIECE:
             time.sleep(0.01)
-        time.sleep(1.0)
+        time.sleep(2.0)
         link.say(a=1)  # the head: it makes no room for a piece
-        time.sleep(1.5)
+        time.sleep(2.5)
         while len(link.lines) < lines:
             link.say(a=len(link.lines))
             time.sleep(0.05)
@@ -276,7 +276,7 @@ def test_a_full_window_is_waited_for_while_anything_is_acknowledged(link: Link) 
 
     helper = threading.Thread(target=acknowledge)
     helper.start()
-    got = transport.request("PUT", "/x", {}, body, limit=10, deadline=time.monotonic() + 60, patience=2.0)
+    got = transport.request("PUT", "/x", {}, body, limit=10, deadline=time.monotonic() + 60, patience=4.0)
     helper.join()
     assert got.status == 200
     transport.close()

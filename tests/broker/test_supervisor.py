@@ -26,11 +26,13 @@ from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports.uds import UnixTransport
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.remote import start_configuration
+from rlm_secure.environments.remote.session import UnfitImage
 from rlm_secure.guest.kernel.leash import attach
 from rlm_secure.guest.supervisor import server, supervisor, worker_link, zygote_link
 from rlm_secure.guest.supervisor.exchange import Exchange
 from rlm_secure.guest.supervisor.http import HttpError, SignedRequest
-from tests.broker.support import BUNDLE, Raw, environment, policy, raw_session, read_answer
+from tests.broker import support
+from tests.broker.support import BUNDLE, Raw, environment, policy, raw_session, read_answer, session
 
 CONFIG = {"key": "00" * 32, "context_bytes": 1000, "profiles": {"worker": None}, "idle_seconds": 60.0, "grace_seconds": 1.0}
 
@@ -67,6 +69,18 @@ def test_a_session_is_started_once_and_with_what_there_is(raw) -> None:
     first, again = raw.send(whole), raw.send(whole)
     assert first[0] == again[0] == 200
     assert first[1]["walls"] == again[1]["walls"]
+
+
+def test_packages_that_the_zygote_cannot_import_are_told_in_one_sentence(monkeypatch) -> None:
+    """As in an image that was made without them."""
+
+    def asking_for_more(*values: Any, **options: Any) -> bytes:
+        asked = json.loads(start_configuration(*values, **options))
+        return json.dumps({**asked, "packages": {"names": ["of_another_image"], "paths": None}}).encode() + b"\n"
+
+    monkeypatch.setattr(support, "start_configuration", asking_for_more)
+    with pytest.raises(UnfitImage, match=r"No module named 'of_another_image'\); build one that"), session():
+        pass
 
 
 def test_a_worker_that_has_not_answered_is_not_asked_more(raw) -> None:
@@ -534,7 +548,8 @@ def test_however_many_groups_a_worker_has_it_is_weighed(monkeypatch) -> None:
         status = many._read("status")
         assert asked == [4096, 1 << 20] and status.index(b"VmPTE:") > 65_536
         assert worker_link._words(status, b"VmPTE")[1:] == [b"kB"] and worker_link._words(status, b"NoSuch") == []
-        assert many.held_bytes() > 0.5 * few.held_bytes()
+        # Both numbers were found; what is theirs alone depends on what each has run.
+        assert many.held_bytes() > 0.1 * few.held_bytes() > 0
 
 
 def test_a_worker_that_was_never_seen_is_not_weighed() -> None:

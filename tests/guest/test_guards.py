@@ -84,6 +84,23 @@ def test_builtins_lead_to_nothing_forbidden() -> None:
     assert len(found) > 500
 
 
+def test_dir_lists_exact_texts_and_no_closed_name() -> None:
+    cell = """
+class Named:
+    def __dir__(self):
+        return [1, 2]
+class Text(str):
+    pass
+class Other:
+    def __dir__(self):
+        return [Text("a"), "b", "__class__", "__globals__"]
+def function():
+    pass
+print(dir(Named()), dir(Other()), [name for name in ("__globals__", "__code__", "__doc__") if name in dir(function)])
+"""
+    assert Session().run(cell) == "[] ['__class__', 'b'] ['__doc__']\n"
+
+
 def test_guards_have_names_that_no_source_can_spell() -> None:
     table = vars(Session().space["__builtins__"])
     hidden = {name for name in table if not name.isidentifier()}
@@ -318,3 +335,32 @@ def test_a_class_that_lies_about_itself_is_judged_by_its_type() -> None:
     assert session.outcome("liar.x = 1") == "attribute-store"
     assert session.outcome("liar._x") == "private-attribute"
     assert session.outcome("liar.__dict__") == "dunder-attribute"
+
+
+def test_exit_ends_the_cell_with_its_code() -> None:
+    for call in ("exit(3)", "quit(3)"):
+        with pytest.raises(SystemExit) as ended:
+            Session().run(call)
+        assert ended.value.code == 3
+
+
+def test_a_plain_value_can_be_awaited_and_another_one_is_what_it_was() -> None:
+    cell = """
+class Own:
+    def __await__(self):
+        yield from ()
+        return "own"
+async def inner():
+    return "inner"
+async def main():
+    return [await 1, await "text", await [2], await {"a": 1}, await None, await Own(), await inner()]
+import asyncio
+print(asyncio.run(main()))
+"""
+    assert Session().run(cell) == "[1, 'text', [2], {'a': 1}, None, 'own', 'inner']\n"
+
+
+def test_a_pattern_of_something_that_is_no_class_is_a_type_error() -> None:
+    for kind in ("1", "print", "[int]"):
+        with pytest.raises(TypeError, match="called match pattern must be a class"):
+            Session().run(f"kind = {kind}\nmatch 1:\n    case kind(x):\n        pass")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import io
 import zipfile
 from collections.abc import Iterator
@@ -245,3 +246,12 @@ def test_the_text_of_an_answer_has_the_numbers_of_python(sandbox: Sandbox) -> No
     result = sandbox.run("final_answer({'n': np.int64(3), 'of': (np.float64(0.5), None)})").check()
     assert result.final_answer == "{'n': 3, 'of': (0.5, None)}"
     assert sandbox.run("final_answer(pd.Series([1.5]))").final_answer == "0    1.5\ndtype: float64"
+
+
+def test_a_compression_that_is_told_is_not_that_of_the_name(sandbox: Sandbox) -> None:
+    sandbox.run(
+        "frame = pd.DataFrame({'x': [1]})\n"
+        "frame.to_csv('a.gz', compression=None, index=False)\nframe.to_csv('b.csv', compression='gzip', index=False)"
+    ).check()
+    assert sandbox.files["a.gz"] == b"x\n1\n"
+    assert gzip.decompress(sandbox.files["b.csv"]) == b"x\n1\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -238,6 +239,23 @@ def test_an_unknown_price_ends_a_run_for_the_first_reason() -> None:
             check()
         assert raised.value.model == "first"
     assert limit_name(raised.value) == "cost"
+
+
+def test_a_record_that_has_no_room_is_told_no() -> None:
+    ledger = Ledger(Allowance(1, 1, 1.0, 60))
+    assert ledger.keep(10, 10) is True and ledger.keep(1, 10) is False
+
+
+def test_a_call_that_is_too_dear_is_an_error_with_its_cost() -> None:
+    with pytest.raises(BudgetExceededError):
+        Ledger(Allowance(1, 1, 1.0, 60)).refuse_dear(2.0)
+
+
+def test_a_ledger_begins_when_it_is_told() -> None:
+    now = time.monotonic()
+    with pytest.raises(TimeoutExceededError):
+        Ledger(Allowance(1, 1, 1.0, 60), started=now - 61).check()
+    Ledger(Allowance(1, 1, 1.0, 60), started=now).check()
 
 
 def test_records_take_room_and_never_give_it_back() -> None:

@@ -260,6 +260,33 @@ def test_a_refused_call_is_reported() -> None:
     assert (node.account.spent.refused, changes) == (1, [1])
 
 
+def test_each_change_of_a_node_is_reported_and_nothing_else_is() -> None:
+    changes: list[int] = []
+    told: list[LeaseNeed] = []
+    node = LeasedLedger(
+        Allowance(100, 10**6, 1.0, 60), deadline=time.time() + 60, ask=told.append, changed=lambda: changes.append(1)
+    )
+
+    def reported() -> int:
+        count = len(changes)
+        del changes[:]
+        return count
+
+    assert node.reserve(400) is None and (reported(), len(told)) == (0, 1)
+    assert node.reserve(400) is None and (reported(), len(told)) == (0, 1)  # it is asked for once
+    node.given((400, None, None), Amount(2, 100_000, 1.0), Spent())
+    assert reported() == 1
+    reservation = node.reserve(400)
+    assert reservation is not None and (reported(), len(told)) == (1, 1)
+    reservation.settle(used())
+    assert reported() == 1
+    node.told(Spent(calls=1))
+    assert reported() == 0
+    node.give_back()
+    assert reported() == 1 and node.account.left == Amount(0, 0, 0.0)
+    assert node.reserve(400) is None and (reported(), len(told)) == (0, 2)
+
+
 def test_a_node_has_no_more_calls_in_flight_than_its_share() -> None:
     told: list[LeaseNeed] = []
     changes: list[int] = []
@@ -419,3 +446,116 @@ def test_a_node_hears_of_a_cost_that_came_without_tokens() -> None:
         ledger.told(Spent(calls=1, cost_usd=cost))
     with pytest.raises(BudgetExceededError):
         ledger.check()
+
+
+# -- the driver's side, at each bound ---------------------------------------------------------------
+
+
+def driver(*nodes: str, calls: int = 100, tokens: int = 10_000, cost: float = 10.0) -> Leases:
+    leases = Leases(Ledger(Allowance(calls, tokens, cost, 60)))
+    for name in nodes:
+        leases.join(name)
+    return leases
+
+
+def need(tokens: int = 1, cost: float = 0.0, *, bounded: bool = True) -> LeaseNeed:
+    return LeaseNeed((1, None, None), tokens, cost, bounded)
+
+
+def test_a_lease_is_the_rest_by_twice_the_number_of_nodes() -> None:
+    assert driver("a").lease("a", need()) == Amount(50, 5_000, 5.0)
+    assert driver("a", "b").lease("a", need()) == Amount(25, 2_500, 2.5)
+    assert driver("a", "b").lease("a", need(9_000, 9.0)) == Amount(25, 9_000, 9.0)
+
+
+def test_the_last_call_and_the_last_token_are_given() -> None:
+    assert driver("a", calls=1).lease("a", need()) == Amount(1, 5_000, 5.0)
+    assert driver("a", tokens=1).lease("a", need()) == Amount(50, 1, 5.0)
+    assert driver("a", cost=1.0).lease("a", need(1, 1.0)) == Amount(50, 5_000, 1.0)
+    for last in ({"calls": 2}, {"tokens": 2}):  # and the other node keeps its own
+        several = driver("a", "b", **last)
+        assert several.lease("a", need()) is not None and several.lease("b", need()) is not None
+    several = driver("a", "b", cost=1.0)
+    assert several.lease("a", need(1, 0.5)) == Amount(25, 2_500, 0.5)
+    assert several.lease("b", need(bounded=False)) == Amount(18, 1_875, 0.125)
+
+
+def test_a_call_waits_while_others_hold_what_it_needs() -> None:
+    for held in ({"calls": 1}, {"tokens": 1}):
+        several = driver("a", "b", **held)
+        assert several.lease("a", need()) is not None
+        assert several.lease("b", need()) is None
+    dear = driver("a", "b", cost=1.0)
+    assert dear.lease("a", need(1, 1.0)) is not None
+    assert dear.lease("b", need(1, 0.5)) is None and dear.lease("b", need(bounded=False)) is None
+
+
+def test_a_call_waits_for_those_in_flight_that_may_use_less() -> None:
+    several = driver("a", "b", tokens=10)
+    given = several.lease("a", need(10))
+    assert given is not None
+    several.report("a", Account(Spent(calls=1), given, Amount(0, 0, 0.0), Amount(1, 10, 0.0), 1))
+    assert several.holding() == [] and several.lease("b", need()) is None
+    several.report("a", Account(Spent(calls=1, input_tokens=4), given, Amount(0, 0, 0.0), Amount(0, 0, 0.0), 1))
+    assert several.lease("b", need()) == Amount(24, 1, 2.5)
+
+
+def test_a_need_of_nothing_can_be_and_one_below_it_cannot() -> None:
+    driver("a").check(need(0, 0.0))
+    for each in (need(-1), need(0, -0.1), need(0, math.inf)):
+        with pytest.raises(ValueError, match="no such amount"):
+            driver("a").check(each)
+
+
+def test_an_account_has_no_more_left_than_it_got_and_holds_nothing_below_zero() -> None:
+    leases = driver("a")
+    given = leases.lease("a", need())
+    assert given is not None
+    got, nothing = Amount(1, 10, 1.0), Amount(0, 0, 0.0)
+    for left, held in ((Amount(2, 10, 1.0), nothing), (nothing, Amount(0, 0, -0.5))):
+        with pytest.raises(ValueError, match="an account goes down"):
+            leases.report("a", Account(Spent(), got, left, held, 1))
+    leases.report("a", Account(Spent(), got, Amount(1, 10, 1.0), nothing, 1))
+
+
+def test_nothing_is_kept_of_a_node_that_has_left() -> None:
+    leases = driver("a", "b")
+    leases.lease("a", need())
+    leases.leave("a")
+    assert (list(leases._accounts), list(leases._given)) == (["b"], ["b"])
+
+
+def test_what_a_call_did_not_use_is_left_and_what_it_used_beyond_is_not_owed() -> None:
+    nothing = lambda *_: None  # noqa: E731
+    node = LeasedLedger(Allowance(10, 1000, 10.0, 60), deadline=time.time() + 60, ask=nothing, changed=nothing)
+    node.given((4, PRICE, 1), Amount(5, 900, 0.9), Spent())
+    reservation = node.reserve(4, PRICE, 1)
+    assert reservation is not None
+    reservation.settle(ModelUsageSummary(1, 1, 1, 0.25))
+    assert node.account.left.cost_usd == pytest.approx(0.65)
+    reservation = node.reserve(4, PRICE, 1)
+    assert reservation is not None
+    reservation.settle(ModelUsageSummary(1, 1, 1, 5.0))
+    assert node.account.left.cost_usd == 0.0
+
+
+def test_a_node_hears_of_the_others_with_each_answer_and_asks_again_after_a_refusal() -> None:
+    told: list[LeaseNeed] = []
+    nothing = lambda *_: None  # noqa: E731
+    spent = Spent(calls=1, cost_usd=5.0)
+    for answer in ("given", "refused"):
+        node = LeasedLedger(Allowance(10, 1000, 1.0, 60), deadline=time.time() + 60, ask=told.append, changed=nothing)
+        node.check()
+        if answer == "given":
+            node.given((4, None, None), Amount(1, 10, 0.1), spent)
+        else:
+            node.refused((4, None, None), ValueError("nothing left"), spent)
+        with pytest.raises(BudgetExceededError):
+            node.check()
+    del told[:]
+    node = LeasedLedger(Allowance(10, 1000, 1.0, 60), deadline=time.time() + 60, ask=told.append, changed=nothing)
+    assert node.reserve(4) is None and len(told) == 1
+    node.refused((4, None, None), ValueError("nothing left"), Spent())
+    with pytest.raises(ValueError, match="nothing left"):
+        node.reserve(4)
+    assert node.reserve(4) is None and len(told) == 2
