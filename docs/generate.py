@@ -30,6 +30,7 @@ REPOSITORY = "https://github.com/rlm-secure/rlm-secure"
 
 #: Documents of the repository, and the pages that show them.
 DOCUMENTS = {
+    "examples/README.md": "start/examples.md",
     "threat-model.md": "trust/threat-model.md",
     ".github/SECURITY.md": "trust/security.md",
     "ARCHITECTURE.md": "trust/architecture.md",

@@ -57,8 +57,6 @@ USED: dict[str, dict[str, str]] = {
         "pytest_addoption": "pytest",
         "pytest_configure": "pytest",
         "pytest_generate_tests": "pytest",
-        "secure_sandbox": "pytest",
-        "rlm_attack": "pytest",
     },
 }
 
