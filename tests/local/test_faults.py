@@ -249,7 +249,7 @@ def test_a_machine_without_user_namespaces_is_refused_in_a_sentence_that_says_wh
             Sandbox()
         except EnforcementError as error:
             assert "user-namespace" in error.missing, error.missing
-            assert "allow unprivileged user namespaces" in str(error), error
+            assert "allow user namespaces on this machine: sudo sysctl -w user.max_user_namespaces=" in str(error), error
             assert "best_effort" in str(error), error
             print("refused")
     """
