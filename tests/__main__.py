@@ -77,7 +77,7 @@ IN_ARENA: dict[str, tuple[str, ...]] = {
 MOST_RERUNS = 3
 #: Directories that last long as well.
 LONG = (
-    "tests/crawler", "tests/cli", "tests/agents", "tests/rlm", "tests/environments", "tests", "tests/broker", "tests/clouds",
+    "tests/docs", "tests/packaging", "tests/examples", "tests/crawler", "tests/cli", "tests/agents", "tests/rlm", "tests/environments", "tests", "tests/broker", "tests/clouds",
     "tests/attacks",
 )  # fmt: skip
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
