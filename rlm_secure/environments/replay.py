@@ -274,7 +274,8 @@ class ReplayedSession(Session, Generic[W]):
         json.dumps(request)  # what is no JSON must not end the session
         value = self._seen(request).value
         if value is not None and value.size:
-            raise CellException("limits.value_bytes is too small for what was found in the code; allow 16 KiB")
+            said = "limits.value_bytes or limits.result_bytes is too small for what was found in the code; allow 64 KiB"
+            raise CellException(said)
         try:
             return code_findings(value)
         except ProtocolViolation as violation:
@@ -289,7 +290,8 @@ class ReplayedSession(Session, Generic[W]):
         if value.whole is None:
             if value.size:
                 raise CellException("limits.value_bytes is too small for a digest; allow 100 bytes")
-            raise unavailable(name, value.type, 0, value.why, self._policy.limits.value_bytes)
+            limits = self._policy.limits
+            raise unavailable(name, value.type, 0, value.why, limits.value_bytes, limits.result_bytes)
         try:
             return digest_of(value)
         except ProtocolViolation as violation:
@@ -307,8 +309,10 @@ class ReplayedSession(Session, Generic[W]):
             return self._parts(name, began, seconds)
 
     def _parts(self, name: str, began: float, seconds: float | None) -> bytes | None:
-        count = max(3 * self._policy.limits.value_bytes // 4 - 64, 48)
-        longest = self._policy.limits.run_seconds
+        limits = self._policy.limits
+        # A part is in base64, as a value within one frame, which has no more than 1 KiB besides.
+        count = max(3 * min(limits.value_bytes, limits.result_bytes - 1024) // 4 - 64, 48)
+        longest = limits.run_seconds
         parts: list[bytes] = []
         size = 0
         while True:

@@ -4,7 +4,7 @@ A `done` frame carries
     stdout, stderr   text, limited while it is produced; `dropped` counts the bytes that were not kept
     variables        name -> {type, value? (small JSON), repr?} of those that the cell bound or can have changed; where
                      `exec` asked for values, those that it bound have one of whole (see tagged.py), size (of what is
-                     too large) and why (it is no data)
+                     too large) and why (it is no data); size and why, if it did not fit into this frame
     gone             names of variables that there are no longer; null if `variables` are all that there are
     value            null, or such an entry: of the last expression, of the variable that `value` asked for, of the
                      list of findings that `check` asked for, each {reason, message, line}, or of a digest in hex
@@ -486,13 +486,27 @@ class SessionWorker:
             entry.pop("whole", None)  # it can be asked for
         if not self._channel.send_within(result, limit):
             # Escaped JSON can be six times as long as the text: drop the least important parts first.
-            result["variables"], result["gone"] = {}, None  # what the host was told may be wrong now
-            self._repl.changes.forget()
-            result["value"] = None
+            value = result["value"]
+            if value is not None:
+                text = value.get("repr", "")
+                if len(text) > limit // 32:
+                    value["repr"] = f"{text[: limit // 32]}... [{len(text)} long]"
+                _leave_out(value, limit // 2)
+                if self._channel.send_within(result, limit):
+                    return
             for field in ("stdout", "stderr"):
                 kept = result[field][: limit // 32]
                 result["dropped"] += len(result[field]) - len(kept)
                 result[field] = kept
+            if result["error"] is not None:
+                result["error"]["message"] = result["error"]["message"][: limit // 32]
+            result["variables"] = {name: {"type": about["type"]} for name, about in result["variables"].items()}
+            if self._channel.send_within(result, limit):
+                return
+            result["variables"], result["gone"] = {}, None  # what the host was told may be wrong now
+            self._repl.changes.forget()
+            if value is not None:
+                _leave_out(value, 0)
             for field, what, nothing in (("files", "list of the files", {}), ("answer", "answer", None)):
                 if self._channel.send_within(result, limit):
                     return
@@ -528,6 +542,13 @@ class SessionWorker:
 def _done() -> dict[str, Any]:
     """The result of a request that runs no code of a cell: garbage collection, which may close generators, is off."""
     return {**_nothing(), "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "cpu": 0.0}
+
+
+def _leave_out(value: dict[str, Any], most: int) -> None:
+    """Have the entry `value` say that its value did not fit into the frame, where that takes more than `most` bytes."""
+    if "whole" in value and (size := len(wire.encode(value["whole"]))) > most:
+        del value["whole"]
+        value.update(size=size, why="result-bytes")
 
 
 def _nothing() -> dict[str, Any]:
