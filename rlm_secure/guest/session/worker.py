@@ -17,6 +17,7 @@ For a `read` request, `answer.text` is the variable's text; `answer` is null if 
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import resource
@@ -51,6 +52,7 @@ _RESERVE = 8 << 20
 _IGNORED = ("ignore", None, Warning, None, 0)
 #: How many compiled cells are kept, and their most characters.
 _RECENT, _SHORT = 16, 4_096
+_NO_ROOM = "what was sent takes more memory here than the policy grants (limits.memory_bytes); send less, or raise it"
 _SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
 
@@ -297,7 +299,13 @@ class SessionWorker:
         return self._run(lambda: self._repl.alias(request["name"], request["target"]))
 
     def _context(self, request: dict[str, Any]) -> dict[str, Any]:
-        value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
+        try:
+            value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
+        except (MemoryError, OSError) as failed:
+            if isinstance(failed, OSError) and failed.errno != errno.ENOMEM:
+                raise
+            self.reserve = b""  # cells may have left no other memory
+            return {**_done(), "error": {"kind": "memory", "message": _NO_ROOM}}
         result = self._run(lambda: self._bind(request, value))
         memory.release()  # the context that had this name before, unless something else still refers to it
         return result
