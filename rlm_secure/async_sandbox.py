@@ -17,7 +17,7 @@ from typing import Any, Final, Self, TypeVar
 from rlm_secure.clients.base import InThread, in_thread
 from rlm_secure.environments import AuditSink
 from rlm_secure.environments.interface import Snapshot
-from rlm_secure.environments.waiting import too_long
+from rlm_secure.environments.waiting import Remaining, too_long
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.pickling import Unpicklable, twin
 from rlm_secure.policy import Policy
@@ -90,7 +90,7 @@ class AsyncSandbox(Unpicklable):
         began, loop = time.monotonic(), asyncio.get_running_loop()
 
         def work(sandbox: Sandbox) -> REPLResult:
-            left = None if timeout is None else timeout - (time.monotonic() - began)
+            left = None if timeout is None else Remaining(timeout - (time.monotonic() - began), timeout)
             if left is not None and left <= 0 < (timeout or 0):
                 error = too_long(timeout or 0)
                 said = f"{error}; it did not begin, and the session's variables are as they were\n"

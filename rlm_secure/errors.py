@@ -29,7 +29,7 @@ RLMSecureError
 ├── AuditLogError                an audit log was changed, or cannot be written
 ├── LogError                     a trajectory file that the policy requires cannot be written
 ├── ValueUnavailable             a variable or a result has no value that could be returned
-│   ├── ValueTooLarge            it takes more than limits.value_bytes; names its size
+│   ├── ValueTooLarge            it takes more than limits.value_bytes, or than a result holds; names its size
 │   └── ValueNotPlain            it is no plain data, such as a function, or an object of a class of the cell
 ├── ResultTooLarge               an answer of a batch does not fit into limits.kept_bytes
 ├── PriceUnknownError            a run has a cost limit, and the price of its model is unknown
@@ -295,14 +295,17 @@ class ValueUnavailable(RLMSecureError):
 
 
 class ValueTooLarge(ValueUnavailable):
-    """A value over `limit` bytes (limits.value_bytes), or of more values than a result carries.
+    """A value over `limit` bytes (limits.value_bytes), of more values than a result carries, or that did not fit into
+    one result of `limit` bytes (limits.result_bytes).
 
     `size` is how many bytes it takes, at least.
     """
 
-    def __init__(self, *, name: str, kind: str, size: int, limit: int) -> None:
+    def __init__(self, *, name: str, kind: str, size: int, limit: int, one_result: bool = False) -> None:
         what = f"takes {size:,} bytes of JSON or more, over limits.value_bytes = {limit:,}"
-        if size <= limit:
+        if one_result:
+            what = f"takes {size:,} bytes of JSON, and does not fit into one result, limits.result_bytes = {limit:,}"
+        elif size <= limit:
             what = f"takes {size:,} bytes of JSON or more, and holds more values than one result carries"
         super().__init__(f"the value of {name} ({kind}) {what}; return less of it, such as a slice", name=name)
         self.size = size

@@ -497,7 +497,8 @@ class REPLResult:
     def value(self) -> Any:
         """The value of the cell's last expression; None where there is none.
 
-        Raises ValueTooLarge if it takes more than limits.value_bytes, ValueNotPlain if it is no plain data.
+        Raises ValueTooLarge if it takes more than limits.value_bytes, or than one result holds (limits.result_bytes),
+        ValueNotPlain if it is no plain data.
         """
         if isinstance(self._value, ValueUnavailable):
             raise self._value

@@ -20,8 +20,8 @@ class Values(Mapping[str, Any]):
     are asked for, as long as it has run nothing since; each is read once. Iterating goes over the names whose value
     is held here. `refused` maps the names of the others that the cell bound to the error that asking for them raises.
 
-    Raises KeyError for a name that is no variable, ValueTooLarge for a value over limits.value_bytes, ValueNotPlain for
-    one that is no plain data, and ValueUnavailable if the session has gone on.
+    Raises KeyError for a name that is no variable, ValueTooLarge for a value over limits.value_bytes, or for
+    limits.result_bytes, ValueNotPlain for one that is no plain data, and ValueUnavailable if the session has gone on.
     """
 
     def __init__(
@@ -76,8 +76,13 @@ class Values(Mapping[str, Any]):
         return f"Values({held})" if not self.refused else f"Values({held}, refused={self.refused!r})"
 
 
-def unavailable(name: str, kind: str, size: int, why: str, limit: int) -> ValueUnavailable:
-    """The error of a value of class `kind` that takes `size` bytes or more, if any, or is no plain data for `why`."""
+def unavailable(name: str, kind: str, size: int, why: str, value_bytes: int, result_bytes: int) -> ValueUnavailable:
+    """The error of a value of class `kind` that takes `size` bytes or more, if any, or is no plain data for `why`.
+
+    With `size` and `why`, it did not fit into one result.
+    """
+    if size and why:
+        return ValueTooLarge(name=name, kind=kind, size=size, limit=result_bytes, one_result=True)
     if size:
-        return ValueTooLarge(name=name, kind=kind, size=size, limit=limit)
+        return ValueTooLarge(name=name, kind=kind, size=size, limit=value_bytes)
     return ValueNotPlain(name=name, kind=kind, why=why)

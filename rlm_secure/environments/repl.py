@@ -48,7 +48,7 @@ from rlm_secure.types import CodeFinding, REPLResult
 from rlm_secure.values import Values, unavailable
 
 if TYPE_CHECKING:
-    from rlm_secure.policy.model import Policy
+    from rlm_secure.policy.model import Limits, Policy
 
 _log = logging.getLogger("rlm_secure.session")
 
@@ -285,7 +285,7 @@ class REPL(Owned):
             for decision in session.refused:
                 report(decision)
         drain = getattr(self.calls, "drain", None)
-        made = to_repl_result(result, drain() if drain else [], self.policy.limits.value_bytes, ask)
+        made = to_repl_result(result, drain() if drain else [], self.policy.limits, ask)
         made.files = written
         return made
 
@@ -364,7 +364,7 @@ class REPL(Owned):
             variable = session.read_value(name)
         if variable is None:
             raise KeyError(name)
-        value = _whole(name, variable, self.policy.limits.value_bytes)
+        value = _whole(name, variable, self.policy.limits)
         if isinstance(value, ValueUnavailable):
             raise value
         return value
@@ -519,11 +519,11 @@ class REPL(Owned):
 
 
 def to_repl_result(
-    result: CellResult, rlm_calls: list[Any], value_bytes: int = 0, ask: Callable[[str], Any] | None = None
+    result: CellResult, rlm_calls: list[Any], limits: Limits | None = None, ask: Callable[[str], Any] | None = None
 ) -> REPLResult:
     """Upstream's result object from ours: `locals` holds JSON values if they are small, else safe reprs.
 
-    With `ask`, which reads a variable from the session, the result has values.
+    With `limits`, and `ask`, which reads a variable from the session, the result has values.
     """
     last = result.value
     told = result.described or described(result.variables)
@@ -540,26 +540,31 @@ def to_repl_result(
         dropped_bytes=result.dropped_bytes,
         final_value=None if result.answer is None else result.answer.value,
     )
-    if ask is not None:
+    if ask is not None and limits is not None:
         held: dict[str, Any] = {}
         refused: dict[str, ValueUnavailable] = {}
         for name, each in told.known.items():
             if each.whole is not None:
                 held[name] = each.whole[0]
             else:
-                refused[name] = unavailable(name, each.type, each.size, each.why, value_bytes)
+                refused[name] = _unavailable(name, each, limits)
         made.values = Values(held, refused, result.variables, ask)
         made.reprs = told.reprs
         if last is not None and last.type != "NoneType":
-            made.keep(_whole("the result", last, value_bytes), last.repr)
+            made.keep(_whole("the result", last, limits), last.repr)
     return made
 
 
-def _whole(name: str, variable: Variable, limit: int) -> Any:
+def _whole(name: str, variable: Variable, limits: Limits) -> Any:
     """The value of `variable`, or the error that says why there is none."""
     if variable.whole is not None:
         return variable.whole[0]
-    return unavailable(name, variable.type, variable.size, variable.why, limit)
+    return _unavailable(name, variable, limits)
+
+
+def _unavailable(name: str, variable: Variable, limits: Limits) -> ValueUnavailable:
+    sizes = limits.value_bytes, limits.result_bytes
+    return unavailable(name, variable.type, variable.size, variable.why, *sizes)
 
 
 def record(audit: AuditSink, session: str, result: CellResult) -> None:

@@ -61,6 +61,8 @@ REPLAY_SECONDS = 10.0
 #: Minimum time of a replay, in addition to twice the CPU seconds that the log took, as the machine may be busy. The
 #: maximum is this and twice REPLAY_SECONDS.
 _REPLAY_LEAST_SECONDS = 2.0
+#: What a worker writes that was interrupted, whatever the reason: only the host knows it.
+_OVERDUE = "the cell was interrupted: its time is used up\n"
 #: A cell that makes more than this many tool calls over the limit is ended.
 _IN_VAIN = 100
 #: Rules that refuse a call after it was served: the time that it took was the host's, not the cell's.
@@ -274,7 +276,8 @@ class ReplayedSession(Session, Generic[W]):
         json.dumps(request)  # what is no JSON must not end the session
         value = self._seen(request).value
         if value is not None and value.size:
-            raise CellException("limits.value_bytes is too small for what was found in the code; allow 16 KiB")
+            key, least = ("result_bytes", 64) if value.why else ("value_bytes", 16)
+            raise CellException(f"limits.{key} is too small for what was found in the code; allow {least} KiB")
         try:
             return code_findings(value)
         except ProtocolViolation as violation:
@@ -289,7 +292,8 @@ class ReplayedSession(Session, Generic[W]):
         if value.whole is None:
             if value.size:
                 raise CellException("limits.value_bytes is too small for a digest; allow 100 bytes")
-            raise unavailable(name, value.type, 0, value.why, self._policy.limits.value_bytes)
+            limits = self._policy.limits
+            raise unavailable(name, value.type, 0, value.why, limits.value_bytes, limits.result_bytes)
         try:
             return digest_of(value)
         except ProtocolViolation as violation:
@@ -307,8 +311,10 @@ class ReplayedSession(Session, Generic[W]):
             return self._parts(name, began, seconds)
 
     def _parts(self, name: str, began: float, seconds: float | None) -> bytes | None:
-        count = max(3 * self._policy.limits.value_bytes // 4 - 64, 48)
-        longest = self._policy.limits.run_seconds
+        limits = self._policy.limits
+        # A part is in base64, as a value within one frame, which has no more than 1 KiB besides.
+        count = max(3 * min(limits.value_bytes, limits.result_bytes - 1024) // 4 - 64, 48)
+        longest = limits.run_seconds
         parts: list[bytes] = []
         size = 0
         while True:
@@ -427,6 +433,8 @@ class ReplayedSession(Session, Generic[W]):
             isinstance(error, CellTimeout) or (self._cut and (error is None or isinstance(error, CellException)))
         ):
             # The worker knows only that it was interrupted, or that a call was cut short; the host knows why.
+            if isinstance(deadline.cause, CellCallsRefused) and result.stderr.endswith(_OVERDUE):
+                result.stderr = f"{result.stderr.removesuffix(_OVERDUE)}{deadline.cause}\n"
             deadline.cause.session_ended = self._closing or (error is not None and error.session_ended)
             result.error = deadline.cause
         if stopped:

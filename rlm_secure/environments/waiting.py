@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Self
 
 from rlm_secure.errors import CellError, CellTimeout
 
 #: The files of a cell that come so fast delay no caller; on a free processor a worker sends more than ten times as
 #: many.
 FILE_BYTES_A_SECOND: Final = 2e6
+
+
+class Remaining(float):
+    """What is left of the seconds that a caller gave. `given` is what it gave, which its error names."""
+
+    def __new__(cls, left: float, given: float) -> Self:
+        """`left` seconds of those `given`."""
+        made = super().__new__(cls, left)
+        made.given = given
+        return made
+
+    given: float
 
 
 class NoTurn(Exception):
@@ -56,7 +68,8 @@ class Wait:
 
 def too_long(most: float) -> CellTimeout:
     """A cell took longer than its caller's seconds."""
-    said = f"the cell took longer than the {most:g} s that its caller gave it, with all that it waited for"
+    given = most.given if isinstance(most, Remaining) else most
+    said = f"the cell took longer than the {given:g} s that its caller gave it, with all that it waited for"
     return CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock")
 
 

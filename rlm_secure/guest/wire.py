@@ -120,7 +120,7 @@ _scan = cast(Any, json.JSONDecoder()).scan_once
 _scan_strictly = cast(Any, json.JSONDecoder(parse_constant=_constant, object_pairs_hook=_object)).scan_once
 
 
-def encode(message: dict[str, Any]) -> str:
+def encode(message: Any) -> str:
     """`message` as ASCII JSON. Raises TypeError or ValueError when it cannot be written as JSON."""
     return "".join(_in_c(message, 0))
 

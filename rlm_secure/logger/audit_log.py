@@ -58,7 +58,6 @@ _FIELDS: Final[dict[str, frozenset[str]]] = {
     "refusal": frozenset({"session", "rule", "reason"}),
     "violation": frozenset({"session", "violation", "wall", "detail"}),
     "limit": frozenset({"session", "limit", "detail"}),
-    "call": frozenset({"session", "call", "model", "prompts", "characters", "tokens", "seconds", "outcome"}),
 }
 
 
@@ -164,31 +163,6 @@ class AuditLog:
         """Record that a limit was reached. `limit` is the policy's key."""
         self._count(limit)
         self._append("limit", session=session, limit=limit, detail=detail)
-
-    def call(
-        self,
-        session: str,
-        *,
-        call: str,
-        model: str | None = None,
-        prompts: int = 1,
-        characters: int = 0,
-        tokens: int | None = None,
-        seconds: float = 0.0,
-        outcome: str = "ok",
-    ) -> None:
-        """Record a cell's call of a model, a child or a tool. `outcome` is "ok" or the name of an error."""
-        self._append(
-            "call",
-            session=session,
-            call=call,
-            model=model,
-            prompts=prompts,
-            characters=characters,
-            tokens=tokens,
-            seconds=round(seconds, 3),
-            outcome=outcome,
-        )
 
     def _count(self, kind: str) -> None:
         with self._lock:

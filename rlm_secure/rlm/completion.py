@@ -219,6 +219,7 @@ class Run:
             if not decision.allowed:
                 skipped = CellSkipped(decision.reason, limit="limits.kept_bytes")
                 blocks.append(CodeBlock(code, REPLResult("", f"\n{skipped}", {}, error=skipped)))
+                self.handler.write_down(decision)
                 self.tree.emit(LimitReached(depth=self.config.depth, limit="records", message=decision.reason))
                 break
             self.tree.emit(CellStarted(depth=self.config.depth, number=number, index=index, code=code))

@@ -35,6 +35,7 @@ from rlm_secure.decision import Decided
 from rlm_secure.environments import AuditSink
 from rlm_secure.environments.turn import refuse
 from rlm_secure.errors import (
+    AuditLogError,
     CallFailed,
     CallRefused,
     CellCallsRefused,
@@ -82,9 +83,9 @@ class LMHandler:
 
     `depth` is the depth of the run; if the run is the root, calls of its cells go to `other_backend_client` when there
     is one, as in upstream. `recursion` starts children; without it `rlm_query` is a plain model call. `make_client`
-    builds a client for a model that the policy allows and that is not registered. `audit` records the replies to the
-    run's own calls that the gate refuses. `host`, `port` are accepted and unused. Used alone (not by RLM), the handler
-    works under the policy `strict`.
+    builds a client for a model that the policy allows and that is not registered. `audit` records what the gate
+    refuses: calls of cells, and replies of models. `host`, `port` are accepted and unused. Used alone (not by RLM), the
+    handler works under the policy `strict`.
     """
 
     def __init__(
@@ -184,7 +185,10 @@ class LMHandler:
 
         Raises CallRefused if the gate refuses the whole batch.
         """
-        self._gate.subcalls(prompts, model).require(CallRefused)
+        decision = self._gate.subcalls(prompts, model)
+        if not decision.allowed:
+            self.write_down(decision)
+        decision.require(CallRefused)
         completions = self._ask_all(prompts, model, self.depth + 1 if depth is None else depth, "llm_query")
         self._record(completions)
         return completions
@@ -213,9 +217,7 @@ class LMHandler:
             deltas.end()
         decision = self._gate.reply(completion.text)
         if not decision.allowed:
-            self.report(decision)
-            if self._audit is not None:
-                self._audit.refusal(f"run at depth {self.depth}", rule=decision.rule, reason=decision.reason)
+            self._refuse(decision)
             raise ProviderError(decision.reason)
         return completion
 
@@ -252,7 +254,7 @@ class LMHandler:
             decision = self._gate.media([media_type(each) for each in call.media], size)
         if not decision.allowed:
             refuse()
-            self.report(decision)
+            self._refuse(decision)
             self._count_refusal()
             texts = [f"Error: {decision.reason}"] * len(call.prompts)
         else:
@@ -300,7 +302,7 @@ class LMHandler:
         """Why a reply may not enter the sandbox; else None, with its bytes reserved in `batch_bytes` and in `held`."""
         decision = self._gate.reply(reply)
         if not decision.allowed:
-            self.report(decision)
+            self._refuse(decision)
             return decision.reason
         size, batch_bytes = held_bytes(reply), self._running_tree().batch_bytes
         if not batch_bytes.take(size):
@@ -326,7 +328,7 @@ class LMHandler:
             # A client registered under the name serves it by default; any other client needs the name.
             named = None if model in self._clients else model
             return tree.call(ask_all(client, named))
-        except InThread:
+        except (InThread, AuditLogError):
             raise
         except Exception as error:  # noqa: BLE001  a foreign error may hold secrets: only its type leaves the host
             return [self._refused(prompt, model or "unknown", 0.0, _shown(error)) for prompt in prompts]
@@ -346,7 +348,7 @@ class LMHandler:
             asked = with_media(prompt, media) if media else prompt
             prompt = described(prompt, media)
             completion = await self._metered(client, asked, model, purpose)
-        except InThread:
+        except (InThread, AuditLogError):  # what cannot be audited does not go on
             raise
         except LIMITS as limit:
             return self._refused(prompt, name, time.monotonic() - began, _shown(limit))
@@ -440,7 +442,7 @@ class LMHandler:
         try:
             self._gate.require_window(model, characters, tokens, window, conversation=conversation)
         except PromptTooLarge as refused:
-            self.report(refused.decision)
+            self._refuse(refused.decision)
             raise
 
     def _in_time(self, seconds: float) -> None:
@@ -528,6 +530,16 @@ class LMHandler:
     def report(self, decision: Decided) -> None:
         """Report a refusal to the listeners."""
         self._running_tree().emit(Violation(depth=self.depth, rule=decision.rule, message=decision.reason))
+
+    def write_down(self, decision: Decided) -> None:
+        """Write a refusal to the audit log. Raises AuditLogError."""
+        if self._audit is not None:
+            self._audit.refusal(f"run at depth {self.depth}", rule=decision.rule, reason=decision.reason)
+
+    def _refuse(self, decision: Decided) -> None:
+        """Report a refusal to the listeners, and write it to the audit log."""
+        self.report(decision)
+        self.write_down(decision)
 
     def _running_tree(self) -> Tree:
         if self._tree is None:

@@ -52,7 +52,7 @@ _AT_ONCE: Final = 256
 #: Contexts shared by several prompts that a node keeps.
 _CONTEXTS: Final = 4
 #: What the driver writes to the caller's audit log for a node.
-AUDITED: Final = frozenset({"session_start", "session_end", "refusal", "violation", "limit", "call"})
+AUDITED: Final = frozenset({"session_start", "session_end", "refusal", "violation", "limit"})
 _log = logging.getLogger("rlm_secure")
 
 _GONE: Final = "Execution cancelled: nothing was heard of the program that runs the batch"

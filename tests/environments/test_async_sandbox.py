@@ -47,6 +47,16 @@ def test_it_starts_with_the_first_call_and_says_what_is_wrong_then() -> None:
     asyncio.run(use())
 
 
+def test_a_cell_that_takes_too_long_is_told_the_seconds_that_its_caller_gave() -> None:
+    async def use() -> None:
+        async with AsyncSandbox() as sandbox:
+            for seconds, said in ((0.7, "the 0.7 s that its caller gave it"), (1, "the 1 s that its caller gave it")):
+                result = await sandbox.run(ENDLESS, timeout=seconds)
+                assert isinstance(result.error, CellTimeout) and said in str(result.error)
+
+    asyncio.run(use())
+
+
 def test_it_has_files() -> None:
     async def use() -> None:
         async with AsyncSandbox("standard") as sandbox:

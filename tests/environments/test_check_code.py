@@ -189,3 +189,12 @@ def test_findings_are_read_and_their_messages_only_print() -> None:
     for nothing in (None, Variable("list"), Variable("list", size=5)):
         with pytest.raises(ProtocolViolation):
             code_findings(nothing)
+
+
+def test_findings_that_fit_into_no_result_are_an_error_and_the_session_goes_on() -> None:
+    small = Policy.load({"extends": "standard", "limits": {"result_bytes": 4096}})
+    code = "\n".join("import " + "\u00e9" * 60 + str(n) for n in range(20))
+    with REPL(LocalEnvironment(), policy=small) as repl:
+        with pytest.raises(CellException, match=r"limits\.result_bytes is too small"):
+            repl.check_code(code, RULES)
+        assert repl.execute_code("print(1)").stdout == "1\n"

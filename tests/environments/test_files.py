@@ -187,6 +187,15 @@ def test_a_file_that_is_not_as_it_was_listed_does_not_come_back(monkeypatch: pyt
         assert sandbox.run(lies).check().files == {"a": b"12345"}
 
 
+@pytest.mark.parametrize("limit", [4096, 16384])
+def test_a_file_that_is_larger_than_a_frame_comes_in_parts(limit: int) -> None:
+    data = bytes(range(256)) * 400
+    with Sandbox({"extends": "standard", "limits": {"result_bytes": limit}}) as small:
+        result = small.run("files['large'] = bytes(range(256)) * 400\nfiles['small'] = b'1'").check()
+        assert result.files == {"large": data, "small": b"1"}
+        assert small.files["large"] == data
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_worker_that_is_slow_with_its_files_has_the_time_of_a_run(
     count: int, monkeypatch: pytest.MonkeyPatch

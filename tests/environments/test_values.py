@@ -16,6 +16,7 @@ from rlm_secure import Policy, Sandbox
 from rlm_secure.broker.protocol import Variable
 from rlm_secure.environments.interface import Session
 from rlm_secure.errors import (
+    CellException,
     CellRefused,
     CellTimeout,
     EnvironmentUnavailable,
@@ -189,6 +190,27 @@ def test_more_values_than_a_result_carries_are_an_error(sandbox: Sandbox) -> Non
     assert len(result.values["few"]) == 90_000
     with pytest.raises(ValueTooLarge, match="holds more values than one result carries"):
         _ = result.values["many"]
+
+
+@pytest.mark.parametrize("limit", [4096, 8192, 16384])
+def test_what_does_not_fit_into_one_result_is_an_error_with_its_size(limit: int) -> None:
+    policy = {"extends": "standard", "limits": {"result_bytes": limit}}
+    with Sandbox(policy) as small:
+        result = small.run("x = 'a' * 30_000; y = [0] * 900\nx").check()
+        assert result.text.endswith("... [30002 long]")
+        for name, ask in (("the result", lambda: result.value), ("x", lambda: result.values["x"]), ("x", lambda: small.get("x"))):
+            said = rf"the value of {name} \(str\) takes 30,002 bytes of JSON.*limits.result_bytes = {limit:,};"
+            with pytest.raises(ValueTooLarge, match=said) as refused:
+                ask()
+            assert (refused.value.size, refused.value.limit) == (30_002, limit)
+        assert result.values["y"] == [0] * 900
+        with pytest.raises(KeyError):
+            _ = result.values["never"]
+        assert small.run("z = '\\x01' * 5\nprint('a' * 10_000)\nz").check().value == "\x01" * 5  # its output is cut
+        crowded = small.run("\n".join(f"v{n} = list(range(100))" for n in range(60))).check()
+        assert all(crowded.values[f"v{n}"] == list(range(100)) for n in range(60))
+        failed = small.run("raise ValueError('\\x01' * 3_000)", timeout=20.0)
+        assert isinstance(failed.error, CellException) and str(failed.error).startswith("ValueError: ")
 
 
 def test_what_is_too_large_is_marked_for_after_its_session(sandbox: Sandbox) -> None:

@@ -14,6 +14,7 @@ import pytest
 from rlm_secure import Policy, Refused, Sandbox
 from rlm_secure.environments import context
 from rlm_secure.environments.context import Flat, flatten, share, size_of
+from rlm_secure.errors import CellMemoryLimit
 from rlm_secure.policy import Gate, load_policy
 from tests.local.kernels import in_child
 
@@ -95,6 +96,20 @@ def test_a_context_may_be_larger_than_the_memory_of_a_session():
     text = "0123456789" * 30_000_000
     with Sandbox(policy=policy, context=text) as box:
         assert box.run("print(len(context), context[299_999_990:])").stdout == "300000000 0123456789\n"
+
+
+def test_a_list_that_a_session_has_no_memory_for_is_an_error_that_names_the_limit():
+    policy = {"extends": "standard", "limits": {"memory_bytes": 80 << 20, "context_bytes": 400 << 20}}
+    large = ["x" * 1000] * 160_000
+    with pytest.raises(CellMemoryLimit, match=r"limits\.memory_bytes"):
+        Sandbox(policy=policy, context=large)
+    with Sandbox(policy=policy) as box:
+        box.run("old = 1").check()
+        for use in (lambda: box.set(new=large), lambda: box.files.update(large=bytes(100_000_000))):
+            with pytest.raises(CellMemoryLimit, match=r"limits\.memory_bytes"):
+                use()
+            result = box.run("old")
+            assert (result.value, "resumed" in result.stderr) == (1, False)
 
 
 @pytest.mark.parametrize(

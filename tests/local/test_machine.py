@@ -41,6 +41,7 @@ def test_the_advice_is_about_what_refuses(
 ) -> None:
     monkeypatch.setattr(machine, "_SYSCTLS", settings(tmp_path, **values))
     assert advice in machine.allow_namespaces()
+    assert "docs/pages" not in machine.allow_namespaces()  # which nobody has who installed the package
 
 
 @pytest.mark.parametrize("wall", [Wall.USER_NAMESPACE, Wall.MOUNT_NAMESPACE])

@@ -50,7 +50,6 @@ class TestEvents:
         log.refusal("s1", rule="model-allowlist", reason="no")
         log.violation("s1", violation="WallViolation", wall="seccomp", detail="syscall 41")
         log.limit("s1", limit="limits.cell_seconds", detail="30 s")
-        log.call("s1", call="llm_query_batched", model="m", prompts=3, characters=900, tokens=120, seconds=0.51234)
         log.session_end("s1", cells=4)
         found = entries(path)
         for number, entry in enumerate(found, 1):
@@ -74,17 +73,6 @@ class TestEvents:
                 "detail": "syscall 41",
             },
             {"event": "limit", "session": "s1", "limit": "limits.cell_seconds", "detail": "30 s"},
-            {
-                "event": "call",
-                "session": "s1",
-                "call": "llm_query_batched",
-                "model": "m",
-                "prompts": 3,
-                "characters": 900,
-                "tokens": 120,
-                "seconds": 0.512,
-                "outcome": "ok",
-            },
             {"event": "session-end", "session": "s1", "cells": 4, "reason": "closed"},
         ]
 

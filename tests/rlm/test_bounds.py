@@ -77,7 +77,9 @@ def test_refusals_of_the_gate_count_and_the_run_goes_on_after_the_cell(tmp_path:
     turns = [cell("n = 0\nwhile True:\n    n += 1\n    llm_query('x' * 2_000)"), cell("final_answer(n)")]
     heard = Heard()
     assert scripted(turns, "ok", policy=policy, on_event=heard).completion("c").response == "6"
-    assert isinstance(heard.of(CellCompleted)[0].block.result.error, CellCallsRefused)
+    result = heard.of(CellCompleted)[0].block.result
+    assert isinstance(result.error, CellCallsRefused)
+    assert "lm.refusals = 5" in result.stderr and "time is used up" not in result.stderr
 
 
 def test_a_cell_cannot_catch_its_end() -> None:
@@ -243,6 +245,42 @@ def test_a_reply_to_the_run_itself_that_is_refused_is_written_down(tmp_path: Pat
     lines = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
     refused = [line for line in lines if line["event"] == "refusal"]
     assert [(line["session"], line["rule"]) for line in refused] == [("run at depth 0", "lm-reply-bytes")] * 2
+
+
+@pytest.mark.parametrize(
+    ("code", "replies", "rules"),
+    [
+        ("llm_query('q', model='gpt-4')", "ok", ["lm-models"]),
+        ("rlm_query('x' * 2_000)", "ok", ["lm-prompt-bytes"]),
+        ("llm_query_batched(['q'] * 4)", "ok", ["lm-batch"]),
+        ("llm_query('q', media=[b'none'])", "ok", ["lm-media"]),
+        ("llm_query_batched(['q'] * 2)", "x" * 1_001, ["lm-reply-bytes"] * 2),
+    ],
+)
+def test_calls_of_cells_that_are_refused_are_written_down(
+    tmp_path: Path, code: str, replies: str, rules: list[str]
+) -> None:
+    heard = Heard()
+    path = tmp_path / "audit.jsonl"
+    policy = bounded(lm={"prompt_bytes": 1_000, "batch": 3, "reply_bytes": 1_000})
+    run = scripted([cell(f"print({code})"), cell("final_answer('on')")], replies, policy=policy, on_event=heard, audit=AuditLog(path))
+    assert run.completion("c").response == "on"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    refused = [(line["session"], line["rule"]) for line in lines if line["event"] == "refusal"]
+    assert refused == [("run at depth 0", rule) for rule in rules]
+    assert [event.rule for event in heard.of(Violation)] == rules
+
+
+@pytest.mark.parametrize("code", ["llm_query('q', model='gpt-4')", "llm_query('q')", "rlm_query('q')"])
+def test_a_refused_call_that_cannot_be_written_down_ends_the_run(code: str) -> None:
+    class Full(AuditLog):
+        def refusal(self, session: str, *, rule: str, reason: str) -> None:
+            raise AuditLogError("no room")
+
+    policy = bounded(lm={"reply_bytes": 1_000})
+    run = scripted([cell(code), cell("final_answer('on')")], "x" * 1_001, policy=policy, audit=Full())
+    with pytest.raises(AuditLogError, match="no room"):
+        run.completion("c")
 
 
 class Blocking:

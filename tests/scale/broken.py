@@ -64,7 +64,7 @@ HOW: Final[dict[str, Callable[..., Any]]] = {
     "an unknown price that is no error": _also("unknown", "x"),
     "an item that is none": _also("item", ("item", {})),
     "a message is missing": lambda _, messages, *told: ([(number + 1, message) for number, message in messages], *told),
-    "no record": _also("audit", ("call", ())),
+    "no record": _also("audit", ("refusal", ())),
     "an account that goes down": _with_account(Account(Spent(-5))),
     "an account of text": _with_account("account"),
     "names of no file": _with_names,

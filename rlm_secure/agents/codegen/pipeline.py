@@ -363,6 +363,7 @@ class _Question:
             if not decision.allowed:
                 skipped = CellSkipped(decision.reason, limit="limits.kept_bytes")
                 blocks.append(CodeBlock(cell, REPLResult("", f"\n{skipped}", {}, error=skipped)))
+                self.run.handler.write_down(decision)
                 self.run.emit(LimitReached(depth=0, limit="records", message=decision.reason))
                 break
             block = repl.explore(cell)

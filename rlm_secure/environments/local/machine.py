@@ -51,7 +51,7 @@ def allow_namespaces() -> str:
     if _setting("kernel.apparmor_restrict_unprivileged_userns") == "1":  # Ubuntu
         return (
             "AppArmor refuses them to programs without a profile: install sandboxes/apparmor/rlm-secure with the path "
-            "of this Python, see docs/pages/environments/linux.md"
+            "of this Python, see https://rlm-secure.github.io/rlm-secure/environments/linux/"
         )
     return (
         "no setting of this machine refuses user namespaces, so a container or a filter around this process does: "

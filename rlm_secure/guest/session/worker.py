@@ -4,7 +4,7 @@ A `done` frame carries
     stdout, stderr   text, limited while it is produced; `dropped` counts the bytes that were not kept
     variables        name -> {type, value? (small JSON), repr?} of those that the cell bound or can have changed; where
                      `exec` asked for values, those that it bound have one of whole (see tagged.py), size (of what is
-                     too large) and why (it is no data)
+                     too large) and why (it is no data); size and why, if it did not fit into this frame
     gone             names of variables that there are no longer; null if `variables` are all that there are
     value            null, or such an entry: of the last expression, of the variable that `value` asked for, of the
                      list of findings that `check` asked for, each {reason, message, line}, or of a digest in hex
@@ -17,6 +17,7 @@ For a `read` request, `answer.text` is the variable's text; `answer` is null if 
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import resource
@@ -51,6 +52,7 @@ _RESERVE = 8 << 20
 _IGNORED = ("ignore", None, Warning, None, 0)
 #: How many compiled cells are kept, and their most characters.
 _RECENT, _SHORT = 16, 4_096
+_NO_ROOM = "what was sent takes more memory here than the policy grants (limits.memory_bytes); send less, or raise it"
 _SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
 
@@ -297,7 +299,13 @@ class SessionWorker:
         return self._run(lambda: self._repl.alias(request["name"], request["target"]))
 
     def _context(self, request: dict[str, Any]) -> dict[str, Any]:
-        value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
+        try:
+            value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
+        except (MemoryError, OSError) as failed:
+            if isinstance(failed, OSError) and failed.errno != errno.ENOMEM:
+                raise
+            self.reserve = b""  # cells may have left no other memory
+            return {**_done(), "error": {"kind": "memory", "message": _NO_ROOM}}
         result = self._run(lambda: self._bind(request, value))
         memory.release()  # the context that had this name before, unless something else still refers to it
         return result
@@ -486,13 +494,27 @@ class SessionWorker:
             entry.pop("whole", None)  # it can be asked for
         if not self._channel.send_within(result, limit):
             # Escaped JSON can be six times as long as the text: drop the least important parts first.
-            result["variables"], result["gone"] = {}, None  # what the host was told may be wrong now
-            self._repl.changes.forget()
-            result["value"] = None
+            value = result["value"]
+            if value is not None:
+                text = value.get("repr", "")
+                if len(text) > limit // 32:
+                    value["repr"] = f"{text[: limit // 32]}... [{len(text)} long]"
+                _leave_out(value, limit // 2)
+                if self._channel.send_within(result, limit):
+                    return
             for field in ("stdout", "stderr"):
                 kept = result[field][: limit // 32]
                 result["dropped"] += len(result[field]) - len(kept)
                 result[field] = kept
+            if result["error"] is not None:
+                result["error"]["message"] = result["error"]["message"][: limit // 32]
+            result["variables"] = {name: {"type": about["type"]} for name, about in result["variables"].items()}
+            if self._channel.send_within(result, limit):
+                return
+            result["variables"], result["gone"] = {}, None  # what the host was told may be wrong now
+            self._repl.changes.forget()
+            if value is not None:
+                _leave_out(value, 0)
             for field, what, nothing in (("files", "list of the files", {}), ("answer", "answer", None)):
                 if self._channel.send_within(result, limit):
                     return
@@ -528,6 +550,13 @@ class SessionWorker:
 def _done() -> dict[str, Any]:
     """The result of a request that runs no code of a cell: garbage collection, which may close generators, is off."""
     return {**_nothing(), "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "cpu": 0.0}
+
+
+def _leave_out(value: dict[str, Any], most: int) -> None:
+    """Have the entry `value` say that its value did not fit into the frame, where that takes more than `most` bytes."""
+    if "whole" in value and (size := len(wire.encode(value["whole"]))) > most:
+        del value["whole"]
+        value.update(size=size, why="result-bytes")
 
 
 def _nothing() -> dict[str, Any]:
