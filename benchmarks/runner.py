@@ -104,7 +104,7 @@ def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
         samples: list[list[float]] = [[] for _ in cases]
         spent = [0.0] * len(cases)
         for case in cases:
-            if not case.slow:
+            if not case.slow and not smoke:
                 run(case)  # warm-up: costs of the first run are not measured
         for number in range(SMOKE_ROUNDS if smoke else ROUNDS):
             for index, case in enumerate(cases):
