@@ -308,7 +308,7 @@ def forks() -> Iterator[Sequence[Case]]:
         while made:
             made.pop().close()
 
-    def many(begin: Callable[[], LocalSession]) -> Callable[[], None]:
+    def many(begin: Callable[[], LocalSession], count: int = count) -> Callable[[], None]:
         def action() -> None:
             for number in range(count):
                 made.append(begin())
@@ -330,10 +330,10 @@ def forks() -> Iterator[Sequence[Case]]:
     alone = 0
     alone = int(each() * count)
     yield [
-        Case("a session with that context in shared memory", many(fresh), units=count, before=close),
-        Case("a copy", many(origin.fork), units=count, before=close),
-        Case("memory of the session (proportional set size)", many(fresh), before=close, value=each),
-        Case("memory of the copy", many(origin.fork), before=close, value=each),
+        Case("a session with that context in shared memory", many(fresh), units=count, before=close, small=many(fresh, 4)),
+        Case("a copy", many(origin.fork), units=count, before=close, small=many(origin.fork, 4)),
+        Case("memory of the session (proportional set size)", many(fresh), before=close, value=each, small=many(fresh, 4)),
+        Case("memory of the copy", many(origin.fork), before=close, value=each, small=many(origin.fork, 4)),
     ]
     close()
     origin.close()

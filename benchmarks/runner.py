@@ -40,7 +40,7 @@ class Case:
     """One thing to time. `units` is the number of operations in one call of `action`; `before` runs untimed.
 
     `value` returns the figure if it is not the duration of `action`; `unit` is its unit. What is `slow` is not warmed
-    up, and runs once where it only has to be seen to work; then `small` runs in its place, if there is one.
+    up, and runs once where it only has to be seen to work; then `small` runs in place of a case that has one.
     """
 
     name: str
