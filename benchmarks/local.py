@@ -329,11 +329,13 @@ def forks() -> Iterator[Sequence[Case]]:
     origin.fork().close()  # the first copy takes two checkpoints
     alone = 0
     alone = int(each() * count)
+    sessions, copies = many(fresh), many(origin.fork)
+    few_sessions, few_copies = many(fresh, 4), many(origin.fork, 4)
     yield [
-        Case("a session with that context in shared memory", many(fresh), units=count, before=close, small=many(fresh, 4)),
-        Case("a copy", many(origin.fork), units=count, before=close, small=many(origin.fork, 4)),
-        Case("memory of the session (proportional set size)", many(fresh), before=close, value=each, small=many(fresh, 4)),
-        Case("memory of the copy", many(origin.fork), before=close, value=each, small=many(origin.fork, 4)),
+        Case("a session with that context in shared memory", sessions, units=count, before=close, small=few_sessions),
+        Case("a copy", copies, units=count, before=close, small=few_copies),
+        Case("memory of the session (proportional set size)", sessions, before=close, value=each, small=few_sessions),
+        Case("memory of the copy", copies, before=close, value=each, small=few_copies),
     ]
     close()
     origin.close()

@@ -9,7 +9,6 @@ import pytest
 
 from benchmarks import runner
 
-
 #: Three clusters of Ray are half a minute of a processor: tests/scale and the page on Ray run batches on Ray as well.
 LONG = ("ray-64",)
 
