@@ -308,7 +308,7 @@ def forks() -> Iterator[Sequence[Case]]:
         while made:
             made.pop().close()
 
-    def many(begin: Callable[[], LocalSession]) -> Callable[[], None]:
+    def many(begin: Callable[[], LocalSession], count: int = count) -> Callable[[], None]:
         def action() -> None:
             for number in range(count):
                 made.append(begin())
@@ -329,11 +329,13 @@ def forks() -> Iterator[Sequence[Case]]:
     origin.fork().close()  # the first copy takes two checkpoints
     alone = 0
     alone = int(each() * count)
+    sessions, copies = many(fresh), many(origin.fork)
+    few_sessions, few_copies = many(fresh, 4), many(origin.fork, 4)
     yield [
-        Case("a session with that context in shared memory", many(fresh), units=count, before=close),
-        Case("a copy", many(origin.fork), units=count, before=close),
-        Case("memory of the session (proportional set size)", many(fresh), before=close, value=each),
-        Case("memory of the copy", many(origin.fork), before=close, value=each),
+        Case("a session with that context in shared memory", sessions, units=count, before=close, small=few_sessions),
+        Case("a copy", copies, units=count, before=close, small=few_copies),
+        Case("memory of the session (proportional set size)", sessions, before=close, value=each, small=few_sessions),
+        Case("memory of the copy", copies, before=close, value=each, small=few_copies),
     ]
     close()
     origin.close()

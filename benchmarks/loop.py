@@ -118,14 +118,14 @@ def cpu_case(name: str, action: Callable[[], object], units: int, clock: Callabl
     """A case whose figure is what `clock` tells of `units` calls of `action`, for one of them."""
     taken = 0.0
 
-    def measured() -> None:
+    def measured(calls: int = units) -> None:
         nonlocal taken
         before = clock()
-        for _ in range(units):
+        for _ in range(calls):
             action()
         taken = clock() - before
 
-    return Case(name, measured, units, value=lambda: taken)
+    return Case(name, measured, units, value=lambda: taken, small=lambda: measured(2))
 
 
 @benchmark("run-cpu", "CPU time of a run of one turn and one cell, beside that of a session with one cell")

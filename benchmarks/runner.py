@@ -40,7 +40,7 @@ class Case:
     """One thing to time. `units` is the number of operations in one call of `action`; `before` runs untimed.
 
     `value` returns the figure if it is not the duration of `action`; `unit` is its unit. What is `slow` is not warmed
-    up, and runs once where it only has to be seen to work; then `small` runs in its place, if there is one.
+    up, and runs once where it only has to be seen to work; then `small` runs in place of a case that has one.
     """
 
     name: str
@@ -104,7 +104,7 @@ def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
         samples: list[list[float]] = [[] for _ in cases]
         spent = [0.0] * len(cases)
         for case in cases:
-            if not case.slow:
+            if not case.slow and not smoke:
                 run(case)  # warm-up: costs of the first run are not measured
         for number in range(SMOKE_ROUNDS if smoke else ROUNDS):
             for index, case in enumerate(cases):

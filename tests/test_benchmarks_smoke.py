@@ -9,8 +9,13 @@ import pytest
 
 from benchmarks import runner
 
+#: Three clusters of Ray are half a minute of a processor: tests/scale and the page on Ray run batches on Ray as well.
+LONG = ("ray-64",)
 
-@pytest.mark.parametrize("name", runner.collect())
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=pytest.mark.exhaustive if each in LONG else ()) for each in runner.collect()]
+)
 def test_every_benchmark_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert runner.main(["--smoke", name]) == 0
     assert "ratio" in capsys.readouterr().out

@@ -168,9 +168,9 @@ def test_a_signal_ends_everything_with_its_code(number: signal.Signals) -> None:
 
 
 def busy(processes: list[psutil.Process]) -> bool:
-    """Whether one of the processes has used two seconds of CPU: a start takes far less, a loop soon more."""
+    """Whether one of the processes has used a second of CPU: a start takes far less, a loop soon more."""
     time.sleep(0.05)
-    return any(cpu(each) > 2 for each in processes)
+    return any(cpu(each) > 1 for each in processes)
 
 
 def cpu(process: psutil.Process) -> float:

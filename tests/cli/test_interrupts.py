@@ -141,8 +141,15 @@ def test_while_a_command_starts(arguments: tuple[str, ...], module: str) -> None
         assert ended(process, brief=arguments[0] in ("policy", "log")) in ([], ["interrupted"])
 
 
-@pytest.mark.parametrize("group", [True, False], ids=["terminal", "kill"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "group"),
+    [
+        pytest.param(signal.SIGINT, True, id="ctrl-c"),
+        pytest.param(signal.SIGTERM, False, id="kill"),
+        pytest.param(signal.SIGINT, False, id="kill -INT", marks=pytest.mark.exhaustive),
+        pytest.param(signal.SIGTERM, True, id="terminal", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_while_a_cell_loops(number: signal.Signals, group: bool) -> None:
     with started(*LOOP) as process:
         while not busy(psutil.Process(process.pid).children(recursive=True)):

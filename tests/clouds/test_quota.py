@@ -307,7 +307,7 @@ def test_a_fault_of_creation_costs_a_batch_no_answer_and_leaves_nothing(cloud: C
     assert [item.response for item in items] == ["ar", "br"]
 
 
-@pytest.mark.by_turns(2)
+@pytest.mark.by_turns(1)
 def test_every_item_of_a_batch_is_answered_whatever_its_provider_does(cloud: Cloud) -> None:
     """A rate limit, a quota below max_live, errors of its servers, and sandboxes that vanish."""
     answered: list[str] = []

@@ -103,7 +103,8 @@ def test_a_check_leaves_no_trace() -> None:
 
 
 def test_a_check_has_an_answer_where_cells_took_all_memory() -> None:
-    with REPL(LocalEnvironment(), policy="standard") as repl:
+    small = Policy.load({"extends": "standard", "limits": {"memory_bytes": 256 << 20}})  # it takes seconds to fill more
+    with REPL(LocalEnvironment(), policy=small) as repl:
         repl.execute_code("held = []\nwhile True: held.append(bytes(100_000))")
         assert ("missing_result", 0) in reasons(repl, "x = 1")
         assert repl.execute_code("len(held) > 10").error is None

@@ -9,10 +9,14 @@ import sys
 import textwrap
 from pathlib import Path
 
+from tests.servers import commands
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 #: Variables that would have an example ask a real model, or spend somebody's money.
 OURS = ("RLM_SECURE_MODEL", "OPENAI_BASE_URL", "OPENAI_API_BASE")
+#: What runs in a new interpreter: one example of each kind, and what starts interpreters itself.
+FRESH = ("untrusted_python.py", "typed_answer.py", "mcp_host.py", "service_client.py")
 
 
 def promised(path: Path) -> str:
@@ -29,7 +33,10 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run(path: Path, folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run an example as a user does, in `folder`."""
+    """Run an example as a user does, in `folder`; most in a process that has imported the package already."""
+    if path.name not in FRESH:
+        forked = commands.run_file(path, *arguments, env=environment(**variables), cwd=folder, timeout=100)
+        return subprocess.CompletedProcess(forked.args, forked.returncode, forked.stdout.decode(), forked.stderr.decode())
     return subprocess.run(
         [sys.executable, str(path), *arguments],
         cwd=folder,

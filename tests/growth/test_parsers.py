@@ -125,9 +125,14 @@ def _looks_back(text: str) -> None:
         ),
     ],
 )
-def test_a_planted_parser_is_found(parser: Any, inputs: Any) -> None:
+def test_a_planted_parser_is_found(parser: Any, inputs: Any, hasty: None) -> None:
     trial = Trial(parser, inputs, most=1 << 18)
     assert [each for each in inputs if _offence(trial, each)]
+
+
+def test_what_is_planted_is_still_wrong_when_it_was_measured_as_often_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "TELLING", cost.TELLING / 5)  # the last measurement is of 25 times that, 27 times
+    assert cost.growth(lambda size: "(" * size, _looks_back).wrong
 
 
 def test_a_linear_parser_is_not() -> None:

@@ -109,7 +109,7 @@ def test_no_line_is_left_of_an_expression_that_is_gone() -> None:
         (rb"(?:.*-)?x(?:-.*)?y", "fullmatch"),
     ],
 )
-def test_a_planted_expression_is_found(text: str | bytes, use: str) -> None:
+def test_a_planted_expression_is_found(text: str | bytes, use: str, hasty: None) -> None:
     flags = re.DOTALL if b"```" in (text if isinstance(text, bytes) else text.encode()) else 0
     assert next(_offences(Found("planted", 0, text, flags, frozenset({use}))), None)
 

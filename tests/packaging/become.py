@@ -1,11 +1,17 @@
-"""The child of platforms.run(): takes away what another system lacks, then runs a program."""
+"""The child of platforms.run(): takes away what another system lacks, then runs a program.
+
+`python become.py FD` has imported FIRST, which takes longer than any of the programs, and forks for each that it is sent:
+that process has the arguments, variables, directory and streams of its own, becomes another system, and ends as any other.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import importlib
 import importlib.abc
+import io
 import json
 import os
 import platform
@@ -60,12 +66,7 @@ def without_folders(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def become(target: str, lacking: dict[str, list[str]]) -> None:
-    """Make this interpreter look like one on `target`."""
-    for name in FIRST:
-        try:
-            importlib.import_module(name)
-        except ImportError:  # an SDK that is not installed here
-            pass
+    """Make this interpreter, which has imported FIRST, look like one on `target`."""
     # Stand-ins for what the standard library does there by other means: kqueue, a pair of sockets of TCP.
     selectors.select = types.SimpleNamespace(**vars(select))  # type: ignore[attr-defined]
     pair = functools.partial(socket.socketpair, socket.AF_UNIX)
@@ -104,8 +105,49 @@ def become(target: str, lacking: dict[str, list[str]]) -> None:
     platform.system, platform.machine, platform.release = lambda: system, lambda: machine, lambda: release
 
 
+def load() -> None:
+    """Import FIRST."""
+    for name in FIRST:
+        try:
+            importlib.import_module(name)
+        except ImportError:  # an SDK that is not installed here
+            pass
+    assert os.listdir("/proc/self/task") == [str(os.getpid())], "a process with threads may not be forked"
+    gc.collect()
+    gc.freeze()
+
+
+def serve(connection: socket.socket) -> dict[str, Any]:
+    """Fork for each request. Returns it in the process that is to do it; the server itself does not return."""
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(connection, 16, 3)
+        if not data:
+            os._exit(0)
+        if (pid := os.fork()) == 0:
+            break
+        for each in descriptors:
+            os.close(each)
+        connection.send(b"%d" % pid)
+        _, status = os.waitpid(pid, 0)
+        connection.send(b"%d" % os.waitstatus_to_exitcode(status))
+    connection.close()
+    wanted, *streams = descriptors
+    with open(wanted, "rb") as file:
+        request: dict[str, Any] = json.load(file)
+    for number, each in enumerate(streams, 1):
+        os.dup2(each, number)
+        os.close(each)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    sys.argv = ["program", *request["arguments"]]
+    sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8")
+    sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
+    return request
+
+
 if __name__ == "__main__":
-    _, wanted, table, text, *given = sys.argv
-    become(wanted, json.loads(table))
-    sys.argv = ["program", *given]
-    exec(compile(text, "program", "exec"), {"__name__": "__main__"})
+    load()
+    asked = serve(socket.socket(fileno=int(sys.argv[1])))
+    become(asked["platform"], asked["absent"])
+    exec(compile(asked["program"], "program", "exec"), {"__name__": "__main__"})

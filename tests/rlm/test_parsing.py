@@ -323,32 +323,39 @@ class TestFinal:
         assert find_final_answer(f"FINAL(({content}))") == f"({content})"
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "FINAL(\n",
-        "FINAL_VAR(\n",
-        "FINAL(x)\n```\n",
-        "FINAL((\n))\n",
-        "(",
-        ")",
-        "```repl\n",
-        "```repl ",
-        "```repl",
-        "```repl\n```\n",
-        "```\n",
-        "````\n```\n",
-        "`",
-        "~",
-        " ",
-        "\n",
-        "\n ",
-        "```repl\n\nFINAL(\n",
-        "F",
-        "~~~\n```repl\nx\n```\n",
-    ],
-)
-@pytest.mark.parametrize("before", ["", "FINAL(", "```repl\n", "FINAL_VAR(\n"])
+UNITS = [
+    "FINAL(\n",
+    "FINAL_VAR(\n",
+    "FINAL(x)\n```\n",
+    "FINAL((\n))\n",
+    "(",
+    ")",
+    "```repl\n",
+    "```repl ",
+    "```repl",
+    "```repl\n```\n",
+    "```\n",
+    "````\n```\n",
+    "`",
+    "~",
+    " ",
+    "\n",
+    "\n ",
+    "```repl\n\nFINAL(\n",
+    "F",
+    "~~~\n```repl\nx\n```\n",
+]
+BEFORE = ["FINAL(", "```repl\n", "FINAL_VAR(\n"]
+
+
+def _after(number: int, unit: str) -> list[object]:
+    """Each unit by itself and behind one of BEFORE, by turns; behind the others in an exhaustive run."""
+    mine = BEFORE[number % len(BEFORE)]
+    marked = [pytest.param(each, unit, marks=() if each == mine else pytest.mark.exhaustive) for each in BEFORE]
+    return [pytest.param("", unit), *marked]
+
+
+@pytest.mark.parametrize(("before", "unit"), [each for number, unit in enumerate(UNITS) for each in _after(number, unit)])
 def test_a_megabyte_of_anything_takes_linear_time(before: str, unit: str) -> None:
     text = before + unit * (MEGABYTE // len(unit))
     begin = time.process_time()

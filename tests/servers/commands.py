@@ -49,9 +49,11 @@ def run(
     return _asked({"command": words}, stdin, env, cwd, timeout)
 
 
-def run_file(path: Path, *, env: Mapping[str, str], cwd: Path, timeout: float) -> subprocess.CompletedProcess[bytes]:
-    """`python FILE`, likewise: a program that uses the package."""
-    return _asked({"file": str(path)}, b"", env, cwd, timeout)
+def run_file(
+    path: Path, *arguments: str, env: Mapping[str, str], cwd: Path, timeout: float
+) -> subprocess.CompletedProcess[bytes]:
+    """`python FILE ARGUMENT...`, likewise: a program that uses the package."""
+    return _asked({"file": str(path), "command": arguments}, b"", env, cwd, timeout)
 
 
 def _asked(
@@ -132,7 +134,7 @@ def _serve(connection: socket.socket) -> str | None:
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
     file: str | None = request.get("file")
-    sys.argv = [file] if file else ["rlm-secure", *request["command"]]
+    sys.argv = [file or "rlm-secure", *request["command"]]
     sys.stdin = io.TextIOWrapper(open(0, "rb", closefd=False), encoding="utf-8")
     sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8")
     sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
