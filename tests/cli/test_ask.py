@@ -568,11 +568,7 @@ def test_a_terminal_is_not_moved(hostile: Path) -> None:
     assert b"\x1b[33m" not in seen and b"\x1b[36m" not in seen
 
 
-#: A Parquet file has every character in its cells. What the others have, and less, is written in the same way.
-WRITTEN = [pytest.param(each, marks=() if each == "table.parquet" else pytest.mark.exhaustive) for each in FILES]
-
-
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", FILES)
 def test_a_written_spreadsheet_has_no_formula_and_no_control(hostile: Path, name: str) -> None:
     code = "columns['more'] = [1] * len(columns['long'])\nresult = 'added'"
     for output in ("out.csv", "out.xlsx"):
