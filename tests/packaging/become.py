@@ -65,9 +65,21 @@ def without_folders(real: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _no_library(name: str) -> str:
+    """As `ctypes.macholib.dyld.dyld_find`, where there is no such library."""
+    raise ValueError(f"dylib {name} could not be found")
+
+
 def become(target: str, lacking: dict[str, list[str]]) -> None:
     """Make this interpreter, which has imported FIRST, look like one on `target`."""
     # Stand-ins for what the standard library does there by other means: kqueue, a pair of sockets of TCP.
+    # Debian's Python is without the module by which a Mac finds its libraries.
+    for name in ("ctypes.macholib", "ctypes.macholib.dyld"):
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            sys.modules[name] = types.ModuleType(name)
+            sys.modules[name].dyld_find = _no_library  # type: ignore[attr-defined]
     selectors.select = types.SimpleNamespace(**vars(select))  # type: ignore[attr-defined]
     pair = functools.partial(socket.socketpair, socket.AF_UNIX)
     if target == "win32":
