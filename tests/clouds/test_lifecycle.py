@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -469,3 +470,20 @@ def test_a_loop_that_is_closed_says_so() -> None:
 
     with pytest.raises(TransportLost, match="closed"):
         loop.call(step(), 1)
+
+
+def test_a_process_that_ends_makes_no_further_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    ending = threading.Event()
+    monkeypatch.setattr(_lease, "_ending", ending)
+    cloud = Cloud("e2b")
+    try:
+        with cloud.session() as session:
+            ending.set()  # the exit handler of the process came before this session lost its sandbox
+            cloud.emulator.vanish(cloud.emulator.live[0].name)
+            lost = session.execute("print(1)", lambda call: None)
+            assert "could not be resumed (EnvironmentUnavailable); the session is over" in lost.stderr
+            with pytest.raises(EnvironmentUnavailable, match="this process is ending: it makes no further e2b sandbox"):
+                cloud.session()
+        assert len(cloud.emulator.made) == 1
+    finally:
+        cloud.emulator.close()

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rlm_secure.causes import local_cause
-from rlm_secure.environments.cloud.lease import CloudLease, SandboxRefused, Unanswered, alive, destroy
+from rlm_secure.environments.cloud.lease import CloudLease, SandboxRefused, Unanswered, destroy, last
 from rlm_secure.environments.cloud.provider import (
     ATTEMPT,
     LABEL,
@@ -100,7 +100,7 @@ class CloudEnvironment(Environment):
         self._reuse = reuse
         self._shared: tuple[SandboxReservation, Mapping[str, Any]] | None = None
         self._context_bytes = 0
-        end_by_sigterm(alive)
+        end_by_sigterm(last)
 
     def share(self, reservation: SandboxReservation, options: Mapping[str, Any]) -> None:
         """Have sessions use the sandboxes of one tree of runs. See Environment.share."""

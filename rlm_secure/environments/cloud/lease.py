@@ -131,6 +131,8 @@ class CloudLease(Lease):
         self._kept_until = time.monotonic() + ttl_seconds / 2
         try:
             _leases.add(self)  # first: what is being created ends with the process as well
+            if _ending.is_set():  # a thread that lost its sandbox to the end of the process would make another one
+                raise EnvironmentUnavailable(f"this process is ending: it makes no further {provider.name} sandbox")
             self._start(create_seconds)
         except BaseException:  # Ctrl-C as well: the sandbox would keep running, and cost money
             self.close()
@@ -487,17 +489,26 @@ class CloudLease(Lease):
 
 _leases: set[CloudLease] = set()  # of the kind that is copied in one step: a signal's handler cannot wait for a lock
 
+_ending = threading.Event()  # set before the leases are looked at: a later one either sees it, or is looked at
 
-def alive() -> list[CloudLease]:
-    """Every lease of this process that is not closed."""
+
+def last() -> list[CloudLease]:
+    """Every lease of this process that is not closed, for the end of the process: no further one begins."""
+    _ending.set()
     return list(_leases)
 
 
-@atexit.register
 def close_all() -> None:
-    """Close every lease of this process: at its exit, and before the exit handler of an SDK that leases need."""
-    for lease in alive():
+    """Close every lease of this process."""
+    for lease in list(_leases):
         lease.close()
+
+
+@atexit.register
+def end() -> None:
+    """At the process's exit, and before the exit handler of an SDK that leases need: close all, and begin no other."""
+    _ending.set()
+    close_all()
 
 
 async def _await(awaitable: Awaitable[T]) -> T:

@@ -35,7 +35,7 @@ from rlm_secure.environments.cloud.base import (
     need,
     no_proxy_for_loopback,
 )
-from rlm_secure.environments.cloud.lease import close_all
+from rlm_secure.environments.cloud.lease import end
 from rlm_secure.environments.cloud.stream import Stream, Threads
 from rlm_secure.environments.remote.data_image import image_name, needed
 from rlm_secure.errors import EnvironmentUnavailable
@@ -317,7 +317,7 @@ class _Command:
 def _sdk() -> Any:
     sdk = importlib.import_module("modal")
     # The last handler that is registered runs first: before the SDK ends its loop, which can resolve names until then.
-    atexit.register(close_all)
+    atexit.register(end)
     loop = importlib.import_module("modal._utils.async_utils").synchronizer._get_loop(start=True)
     loop.call_soon_threadsafe(loop.set_default_executor, Threads())
     return sdk
