@@ -16,6 +16,7 @@ from rlm_secure.environments.docker.hardening import Offered, Taken
 from rlm_secure.errors import CellMemoryLimit, EnforcementError
 from rlm_secure.guarantees import Level, Wall
 from tests.docker.conftest import inside, own, policy, python, wait_for
+from tests.emulators.base import until
 
 #: Signals it, reads its memory and its environment, traces it: what one process may do to another of its own user.
 TAKE_OVER = """
@@ -207,7 +208,11 @@ def test_a_resumed_worker_is_the_other_user_again_and_has_all_that_was_kept(engi
         session.execute("kept = 7", None)
         seen = set()
 
+        def sealed() -> bool:
+            return int(processes(engine, session).get("worker", {}).get("Seccomp_filters", 0)) > 1
+
         def is_as_it_was() -> None:
+            assert until(sealed)  # one that was just started has not sealed itself yet: it runs no cell
             found = processes(engine, session)
             if transport == "exec":
                 assert set(found.pop("dial")["Uid"].split()) == {supervisor}
