@@ -68,6 +68,7 @@ def refused(path: Path, *, sheet: str | None = None, seconds: float = SECONDS, m
 # -- text -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.started
 def test_the_kinds_of_columns_of_a_csv(tmp_path: Path) -> None:
     table = text(
         tmp_path,
@@ -165,6 +166,7 @@ def test_a_broken_or_hostile_text_ends_with_a_sentence(tmp_path: Path, content: 
     assert said in refused(path, memory=4096 * MIB if b"1\n" * 9 in content or b"1,,,,\n" * 9 in content else MEMORY, seconds=60)
 
 
+@pytest.mark.started
 def test_a_hundred_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     with path.open("w") as file:
@@ -186,6 +188,7 @@ def test_as_many_columns_as_there_may_be_are_read_in_seconds(tmp_path: Path) -> 
 # -- workbooks --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.started
 def test_a_workbook_is_read(tmp_path: Path) -> None:
     moment = datetime.datetime(2024, 1, 2, 3, 4, 5)
     path = book(
@@ -415,6 +418,7 @@ def test_shared_strings_are_read(tmp_path: Path) -> None:
     assert read_table(path).to_dict() == {"name": ["ab"]}
 
 
+@pytest.mark.started
 def test_a_zip_bomb_below_that_ends_in_little_memory(tmp_path: Path) -> None:
     path = with_strings(tmp_path / "a.xlsx", b"<si><t>" + b"x" * (150 * MIB) + b"</t></si><si><t>b</t></si>")
     assert path.stat().st_size < MIB
@@ -865,6 +869,7 @@ def test_the_process_ends_with_its_host(tmp_path: Path) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.started
 def test_memory_and_processor_time_are_limited(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     # Each text is another one: pandas keeps equal ones once, and five million of those fit into 500 MiB.

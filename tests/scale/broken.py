@@ -1,4 +1,4 @@
-"""Actors of nodes that are out of order: what they are told to do is in the arguments of their scripted model."""
+"""Actors of nodes that are out of order: where, and what they leave there, is in the arguments of their scripted model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import ray
@@ -20,14 +21,19 @@ from rlm_secure.scale.ray import _Actor
 from tests.scale.calls import reply
 
 
-def reply_out_of_order(path: str, doomed: str, how: str, prompt: str) -> str:
-    """A model that leaves some work for the node that is doomed, until that had some; `how` is for its actor."""
-    del how
+def reply_out_of_order(path: str, doomed: str, prompt: str) -> str:
+    """A model that leaves some work for the node that is doomed, until each of its actors had some."""
     here = ray.get_runtime_context().get_node_id()
-    deadline = time.monotonic() + 60
-    while here != doomed and not os.path.exists(f"{path}-{doomed}") and time.monotonic() < deadline:
+    deadline = time.monotonic() + 240
+    while here != doomed and len(seen(path)) < len(HOW) and time.monotonic() < deadline:
         time.sleep(0.05)
     return reply(path, 0.0, prompt)
+
+
+def seen(path: str) -> list[str]:
+    """The ways in which actors of the doomed node have been out of order."""
+    told = Path(f"{path}-ways")
+    return list(dict.fromkeys(told.read_text().splitlines())) if told.exists() else []
 
 
 def _also(*message: Any) -> Callable[..., Any]:
@@ -73,18 +79,20 @@ HOW: Final[dict[str, Callable[..., Any]]] = {
 
 
 class OutOfOrder(_Actor):
-    """It changes its answers to polls as `HOW` says, on the node that is doomed, once it has work."""
+    """On the node that is doomed, it changes an answer to a poll, once it has work: each actor in the next way of `HOW`."""
 
     def begin(self, rlm: RLM, order: NodeOrder) -> Examined:
-        self._path, self._doomed, self._how = rlm.backend_kwargs["replies"].args
+        self._path, self._doomed = rlm.backend_kwargs["replies"].args
+        self._ways = list(HOW.values())[len(seen(self._path)) :]
         return super().begin(rlm, order)
 
     def poll(self, confirmed: int, seconds: float) -> Answer:
         told = super().poll(confirmed, seconds)
-        if self._doomed != ray.get_runtime_context().get_node_id() or not told[1]:
+        if self._doomed != ray.get_runtime_context().get_node_id() or not told[1] or not self._ways:
             return told
-        with open(f"{self._path}-{self._doomed}", "w"):
-            return HOW[self._how](confirmed, *told)
+        with open(f"{self._path}-ways", "a") as file:
+            print(list(HOW)[-len(self._ways)], file=file, flush=True)
+            return self._ways[0](confirmed, *told)
 
 
 class Impatient(_Actor):

@@ -297,20 +297,25 @@ def test_what_cannot_be_audited_does_not_go_on(cluster: Cluster, tmp_path: Path)
     assert len(lines(tmp_path / "calls")) < 4
 
 
-@pytest.mark.parametrize("how", broken.HOW)
 def test_a_node_that_is_out_of_order_takes_no_answer_with_it(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     doomed = cluster.worker_nodes.copy().pop().node_id
     monkeypatch.setattr(engine, "_Actor", broken.OutOfOrder)
     monkeypatch.setattr(engine, "_LOST", 15.0)
+    monkeypatch.setattr(engine, "_ATTEMPTS", 2 * len(broken.HOW))  # an actor after the other, each with its own fault
     logged = {"logger": RLMLogger(tmp_path / "logs"), "audit": AuditLog(tmp_path / "audit.jsonl")}
-    replies = partial(broken.reply_out_of_order, str(tmp_path / "calls"), doomed, how)
-    rlm = scripted([ASKS], replies, policy=limited(calls=200), max_timeout=120.0, **logged)
+    replies = partial(broken.reply_out_of_order, str(tmp_path / "calls"), doomed)
+    rlm = scripted([ASKS], replies, policy=limited(calls=400), max_timeout=400.0, **logged)
     prompts = [f"prompt {number}" for number in range(8)]
     items, used = spent(rlm, prompts, concurrency=2)
     assert [item.response for item in items] == [prompt.upper() for prompt in prompts]
     assert used.calls >= 16
+    assert broken.seen(str(tmp_path / "calls")) == list(broken.HOW)
+    lost = [record.message for record in caplog.records if "is lost" in record.message]
+    assert [("out of order" in each, "not answered" in each) for each in lost] == [
+        (how != "a process that is stopped", how == "a process that is stopped") for how in broken.HOW
+    ]
 
 
 def test_a_callback_may_take_longer_than_a_node_waits_for_its_driver(
