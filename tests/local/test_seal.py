@@ -14,17 +14,39 @@ import pyseccomp
 import pytest
 
 from rlm_secure.environments.seccomp import compile_profile
-from rlm_secure.guest.kernel import seal, walls
+from rlm_secure.guest.kernel import listener, seal, stack, walls
+from rlm_secure.testing.arena import build
 from tests.local.kernels import in_child
+
+OF_32_BITS = {"x86_64": "X86", "aarch64": "ARM"}
+
+
+#: Where a module has the numbers of system calls, and of which; each by machine.
+NUMBERS = {
+    "seal": (seal.NUMBERS, ()),
+    "stack": (stack._CALLS, ("mmap", "munmap", "mremap", "madvise")),
+    "listener": (listener._CLONE, ("clone",)),
+    "arena's root": (build._PIVOT_ROOT, ("pivot_root",)),
+    "arena's keyring": (build._KEYCTL, ("keyctl",)),
+    "arena's keys": ({machine: calls[1] for machine, calls in build._KEY_CALLS.items()}, ("add_key",)),
+    "arena's keys of 32 bits": ({OF_32_BITS[machine]: calls[3] for machine, calls in build._KEY_CALLS.items()}, ("add_key",)),
+}
+
+
+@pytest.mark.parametrize(("numbers", "names"), NUMBERS.values(), ids=NUMBERS)
+def test_system_call_numbers_are_libseccomps(numbers, names):
+    for machine, of_it in numbers.items():
+        arch = getattr(pyseccomp.Arch, machine.upper())
+        found = of_it if isinstance(of_it, dict) else dict(zip(names, of_it if isinstance(of_it, tuple) else (of_it,), strict=True))
+        assert found == {name: pyseccomp.resolve_syscall(arch, name) for name in found}, machine
 
 
 @pytest.mark.parametrize("machine", sorted(seal.NUMBERS))
-def test_system_call_numbers_are_libseccomps(machine):
+def test_system_call_numbers_of_every_machine_are_libseccomps(machine):
     arch = getattr(pyseccomp.Arch, machine.upper())
-    for name, number in seal.NUMBERS[machine].items():
-        assert pyseccomp.resolve_syscall(arch, name) == number, name
-    for name, number in (("landlock_create_ruleset", 444), ("landlock_restrict_self", 446)):
+    for name, number in (("landlock_create_ruleset", 444), ("landlock_restrict_self", 446), ("mount_setattr", 442)):
         assert pyseccomp.resolve_syscall(arch, name) in (number, -1)  # libseccomp 2.5.4 may not know it yet
+    assert build._MOUNT_SETATTR == 442
 
 
 @pytest.mark.parametrize("machine", sorted(seal.NUMBERS))
