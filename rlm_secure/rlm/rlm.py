@@ -503,7 +503,7 @@ class RLM(Generic[Parsed]):
 
     @property
     def root_model(self) -> str:
-        """The name of the run's own model, as upstream reports it."""
+        """The name of the run's own model; see rlm_secure.clients.model_of."""
         return self.config.root_model
 
     @property

@@ -309,9 +309,9 @@ def test_every_callback_of_upstream_fires() -> None:
         "iteration_start", "subcall_start", "iteration_start", "iteration_complete", "subcall_complete",
         "iteration_complete", "iteration_start", "iteration_complete",
     ]  # fmt: skip
-    assert calls[1][1:] == (1, "unknown", "the child")
+    assert calls[1][1:] == (1, "scripted", "the child")
     depth, model, seconds, error = calls[4][1:]
-    assert (depth, model, error) == (1, "unknown", None) and 0 < seconds < 10
+    assert (depth, model, error) == (1, "scripted", None) and 0 < seconds < 10
 
 
 def test_what_a_callback_raises_does_not_end_the_run() -> None:
