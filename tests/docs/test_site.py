@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -61,3 +62,16 @@ def test_pages_work_in_a_browser(address: str, pages: tuple[str, ...]) -> None:
 def test_the_search_index_and_every_page_are_there(site: Path) -> None:
     assert all((site / page.lstrip("/") / "index.html").is_file() for page in EVERY)
     assert "limits.cell_seconds" in (site / "search/search_index.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "example"),
+    [
+        (r"<th[^>]*>\s*</th>", '<th style="text-align: right;"></th>'),  # a column without a name
+        (r"<blockquote>\s*<blockquote>", "<blockquote>\n<blockquote>"),  # a prompt of Python, >>>, as prose
+    ],
+)
+def test_no_page_has_what_should_be_something_else(site: Path, wrong: str, example: str) -> None:
+    """On every page: for a push the browser looks at one of each kind alone."""
+    assert re.search(wrong, example)
+    assert [page for page in EVERY if re.search(wrong, (site / page.lstrip("/") / "index.html").read_text("utf-8"))] == []
