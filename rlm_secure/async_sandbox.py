@@ -34,8 +34,9 @@ _AGAIN_SECONDS: Final = 0.05
 class AsyncSandbox(Unpicklable):
     """As Sandbox, with methods to await; from any event loop and any thread, also several at once.
 
-    >>> async with AsyncSandbox() as sandbox:
-    ...     result = await sandbox.run("1 + 1")
+    Examples:
+        >>> async with AsyncSandbox() as sandbox:
+        ...     result = await sandbox.run("1 + 1")
 
     Calls take turns. Cancelling one that waits for its turn changes nothing in the session; cancelling `run` while
     its cell runs stops the cell within twice limits.grace_seconds, and the session goes on as after a timeout. Tools

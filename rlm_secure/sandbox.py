@@ -26,9 +26,10 @@ if TYPE_CHECKING:  # at run time after the first process of a local session was 
 class Sandbox(Owned):
     """Runs untrusted Python behind walls; variables persist from run to run.
 
-    >>> with Sandbox() as sandbox:
-    ...     sandbox.run("print(1 + 1)").stdout
-    '2\\n'
+    Examples:
+        >>> with Sandbox() as sandbox:
+        ...     sandbox.run("print(1 + 1)").stdout
+        '2\\n'
 
     `policy` is a shipped name, a path, a mapping or a Policy. `context` (str, list or dict) is bound to the
     variable `context`; a Path, or one as a value of the list or dict, is read here on the host: a file as its text,

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from rlm_secure.clients import get_client, with_sampling
+from rlm_secure.clients import get_client, model_of, with_sampling
 from rlm_secure.clients.base import Completion
 from rlm_secure.clients.prices import Prices
 from rlm_secure.clients.tool_calls import ToolSpec
@@ -118,7 +118,7 @@ class Agent(Unpicklable):
     @property
     def model(self) -> str:
         """The name of its model."""
-        return str(self.backend_kwargs.get("model_name") or "unknown")
+        return model_of(self.backend, self.backend_kwargs)
 
     def metadata(self, limit: int) -> RLMMetadata:
         """The first record of a log; `limit` is the most turns of the run."""

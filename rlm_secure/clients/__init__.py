@@ -18,6 +18,7 @@ __all__ = [
     "Completion",
     "adapt",
     "get_client",
+    "model_of",
     "others_with_sampling",
     "with_sampling",
 ]
@@ -30,10 +31,10 @@ _PLACES: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
     "vllm": ("openai", "OpenAIClient", {"api_key": "none"}),
     "anthropic": ("anthropic", "AnthropicClient", {}),
     "azure_openai": ("azure_openai", "AzureOpenAIClient", {}),
-    "gemini": ("gemini", "GeminiClient", {}),
+    "gemini": ("gemini", "GeminiClient", {"model_name": "gemini-2.5-flash"}),
     "portkey": ("portkey", "PortkeyClient", {}),
     "litellm": ("litellm", "LiteLLMClient", {}),
-    "scripted": ("scripted", "ScriptedClient", {}),
+    "scripted": ("scripted", "ScriptedClient", {"model_name": "scripted"}),
 }
 
 BACKENDS: Final = tuple(_PLACES)
@@ -55,6 +56,12 @@ def get_client(backend: ClientBackend | str, backend_kwargs: Mapping[str, Any] |
         raise ValueError("the vllm backend needs backend_kwargs['base_url'], the address of your server")
     client: BaseLM = getattr(import_module(f"{__name__}.{module}"), name)(**arguments)
     return client
+
+
+def model_of(backend: ClientBackend | str, backend_kwargs: Mapping[str, Any]) -> str:
+    """The model that a client of get_client() asks; "unknown" where none is named and there is no default of ours."""
+    defaults = _PLACES[backend][2] if backend in _PLACES else {}
+    return str({**defaults, **backend_kwargs}.get("model_name") or "unknown")
 
 
 def _plugin(backend: str) -> type[BaseLM]:

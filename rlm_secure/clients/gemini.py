@@ -40,7 +40,7 @@ class GeminiClient(SDKClient):
     def __init__(
         self,
         api_key: str | None = None,
-        model_name: str | None = "gemini-2.5-flash",
+        model_name: str | None = "gemini-2.5-flash",  # as in rlm_secure.clients
         base_url: str | None = None,
         sampling_args: Mapping[str, Any] | None = None,
         timeout: float = DEFAULT_TIMEOUT,

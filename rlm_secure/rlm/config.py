@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from rlm_secure.clients import model_of
 from rlm_secure.clients.prices import Prices
 from rlm_secure.clients.windows import Windows
 from rlm_secure.environments import AuditSink
@@ -67,8 +68,8 @@ class RunConfig:
 
     @property
     def root_model(self) -> str:
-        """The name of the run's own model, as upstream reports it."""
-        return str(self.backend_kwargs.get("model_name") or "unknown")
+        """The name of the run's own model: as it was given, or the default of its client; see clients.model_of."""
+        return model_of(self.backend, self.backend_kwargs)
 
     @property
     def models(self) -> frozenset[str]:

@@ -70,7 +70,7 @@ class RLM(Generic[Parsed]):
     - `depth`, `max_depth`: this run's depth in a tree of runs, and the depth at which a plain model answers.
     - `max_iterations` turns; `max_budget` US dollars, `max_tokens` and `max_timeout` seconds for the whole tree
       of runs; `max_errors` failed turns in a row.
-    - `persistent`: keep the session, with its variables, contexts and histories, between completions.
+    - `persistent`: keep the session, with its variables, contexts and histories, between completions; for no batch.
     - `custom_tools`, `custom_sub_tools` (None: the same for children): see `rlm_secure.tools`.
     - `compaction`: summarise the conversation when it fills `compaction_threshold_pct` of the model's context.
     - `max_concurrent_subcalls`: child runs at the same time, in the whole tree.
@@ -269,6 +269,8 @@ class RLM(Generic[Parsed]):
         `on_item(item)` and then `on_progress(done, of)` are called after each prompt, in any order of prompts. `resume`
         takes items of an earlier batch of the same prompts: those with a completion are not run again. `engine` is
         "threads", or "ray" for several machines: see rlm_secure.scale.ray.
+
+        Raises ValueError for a persistent RLM: in its one session a prompt would find the contexts of others.
         """
         with self._tree() as tree:
             return self._batched(tree, engine, prompts, root_prompts, concurrency, on_progress, on_item, resume)
@@ -480,6 +482,11 @@ class RLM(Generic[Parsed]):
         on_item: Callable[[_batch.Item[Parsed]], Any] | None,
         resume: Iterable[_batch.Item[Parsed]],
     ) -> list[_batch.Item[Parsed]]:
+        if self.persistent:
+            raise ValueError(
+                "the prompts of a batch would share one persistent session, and find each other's contexts; "
+                "use rlm.changed(persistent=False).batch(...)"
+            )
         work = _batch.Batch(
             tree,
             prompts,
@@ -503,7 +510,7 @@ class RLM(Generic[Parsed]):
 
     @property
     def root_model(self) -> str:
-        """The name of the run's own model, as upstream reports it."""
+        """The name of the run's own model; see rlm_secure.clients.model_of."""
         return self.config.root_model
 
     @property

@@ -74,12 +74,10 @@ _log = logging.getLogger("rlm_secure")
 def run(rlm: RLM[Any], batch: Batch) -> None:
     """Complete the prompts of `batch` on the nodes of the cluster.
 
-    Raises MissingExtra without Ray, ValueError for a persistent RLM, TypeError for one that cannot be pickled,
-    EnforcementError if no node has the walls that the policy requires, and EnvironmentUnavailable if there is no node
-    for another reason; both name the nodes.
+    Raises MissingExtra without Ray, TypeError for an RLM that cannot be pickled, EnforcementError if no node has the
+    walls that the policy requires, and EnvironmentUnavailable if there is no node for another reason; both name the
+    nodes.
     """
-    if rlm.persistent:
-        raise ValueError("a persistent session is on one machine; use engine='threads', or persistent=False")
     ray = connected()
     if batch.todo:
         _Driver(ray, rlm, batch).run()

@@ -25,6 +25,7 @@ from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.testing import nested
 from rlm_secure.testing.corpus import Attack, Layer, Need
 from rlm_secure.testing.host import LENGTH, STATUS
+from rlm_secure.testing.processes import descendants
 from rlm_secure.testing.session import FOREIGN, Habits, HostDied, HostLate, SessionFailed
 from rlm_secure.testing.target import Bounds, HostFacts, Target
 from rlm_secure.testing.verdict import writable
@@ -168,7 +169,7 @@ class ForeignProgram:
         """Kill the host of the current attempt, and the processes that it left running."""
         self._end_host()
         if self._process is not None:
-            for each in _below(self._process.pid):
+            for each in descendants(self._process.pid):
                 with contextlib.suppress(psutil.Error):
                     if each.pid not in self._own:
                         each.kill()
@@ -260,7 +261,7 @@ class ForeignProgram:
         if trouble:
             self._stop()
             raise SessionFailed(f"{self._name} cannot be imported: {writable(trouble)}")
-        self._own = frozenset(each.pid for each in _below(self._process.pid))  # started by the module's import
+        self._own = frozenset(each.pid for each in descendants(self._process.pid))  # started by the module's import
         self._control.settimeout(_FORK_SECONDS)
         self._address = address
 
@@ -363,7 +364,7 @@ class Host:
     def _kill(self) -> None:
         if self._gone:
             return  # its pid may be reused by now; Target.end_strays kills what it left behind
-        for child in _below(self.facts.pid):
+        for child in descendants(self.facts.pid):
             with contextlib.suppress(psutil.Error):
                 child.kill()
         self._exit_reason()
@@ -436,7 +437,7 @@ class ForeignSession:
     def _processes(self) -> list[psutil.Process]:
         pid = self._host.facts.pid
         with contextlib.suppress(psutil.Error):
-            return [psutil.Process(pid), *_below(pid)]
+            return [psutil.Process(pid), *descendants(pid)]
         return []
 
     def run(self, code: str, timeout: float | None = None) -> REPLResult:
@@ -469,14 +470,6 @@ def _told(data: bytes) -> tuple[str, int]:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _below(pid: int) -> list[psutil.Process]:
-    """The descendants of a process."""
-    try:
-        return list(psutil.Process(pid).children(recursive=True))
-    except psutil.Error:
-        return []
 
 
 def _parent(pid: int) -> int:

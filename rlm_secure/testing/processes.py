@@ -1,6 +1,6 @@
 """The processes that attacks need besides a session: a bystander to attack, and the plain Python of a control.
 
-Both may be compromised: they hold nothing but what a target planted.
+Both may be compromised: they hold nothing but what a target planted. And what any of them has started.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+import psutil
 
 from rlm_secure.testing import nested
 
@@ -52,6 +54,14 @@ def plain(
         pass_fds=fds,
         start_new_session=True,
     )
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    """What a process has started, and what that has; nothing if there is no such process."""
+    try:
+        return list(psutil.Process(pid).children(recursive=True))
+    except psutil.Error:
+        return []
 
 
 def _environment(planted: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.clients import Client, get_client
+from rlm_secure.clients import BACKENDS, Client, get_client, model_of
 from rlm_secure.clients.gemini import GeminiClient
 from rlm_secure.errors import MissingExtra, ProviderError
 from rlm_secure.rlm.rlm import RLM
@@ -56,6 +56,20 @@ def test_a_reply_comes_back_with_the_usage_of_its_call(backend: str, mode: str) 
         assert (completion.text, completion.model) == ("hello", "m")
         assert (completion.usage.total_input_tokens, completion.usage.total_output_tokens) == (113, 2)
         assert client.get_usage_summary().total_calls == 1
+
+
+@pytest.mark.parametrize("backend", [each for each in BACKENDS if each != "litellm"])  # it may not be installed
+def test_a_log_names_the_model_that_is_asked_where_the_caller_named_none(backend: str) -> None:
+    needed = {"azure_openai": {"azure_endpoint": "http://127.0.0.1:1"}, "vllm": {"base_url": "http://127.0.0.1:1"}}
+    keys = {} if backend == "scripted" else {"api_key": SECRET}
+    client = get_client(backend, keys | needed.get(backend, {}))
+    rlm = RLM(backend, keys)
+    assert rlm.root_model == rlm.config.metadata.root_model == model_of(backend, {}) == (client.model_name or "unknown")
+    assert RLM(backend, {"model_name": "mine"}).root_model == "mine"
+
+
+def test_a_client_made_by_its_class_has_the_same_default() -> None:
+    assert GeminiClient(api_key=SECRET).model_name == model_of("gemini", {}) == "gemini-2.5-flash"
 
 
 @pytest.mark.parametrize("backend", SAYS)

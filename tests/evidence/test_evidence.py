@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,16 +17,14 @@ import jsonschema
 import pytest
 
 from rlm_secure.testing import corpus
-from tests import mutation
+from tests import browser, mutation
 from tests.evidence import page, sections
 from tests.evidence.__main__ import main
 from tests.evidence.run import ROOT, Command, Output, run
 from tests.evidence.sections import NAMES, Choice
 
 SCHEMA = json.loads(Path(__file__).with_name("schema.json").read_text(encoding="utf-8"))
-MODULES = ROOT / ".browser"
 SMALL = ("machine", "doctor", "audit", "corpus")
-PAGE = ROOT / "tests" / "audit" / "page.mjs"
 
 
 def reports(folder: Path) -> tuple[str, dict[str, Any]]:
@@ -306,22 +303,12 @@ def test_a_text_of_somebody_else_is_only_text() -> None:
 
 @pytest.mark.slow
 def test_the_page_works_in_a_browser(made, tmp_path: Path) -> None:
-    chromium, node = shutil.which("chromium"), shutil.which("node")
-    if chromium is None or node is None or not (MODULES / "node_modules/axe-core").is_dir():
-        pytest.skip("there is no browser to try the page in; run .ci/setup-browser")
     html = tmp_path / "report.html"
     _, value, _ = made
     failed = {**section(value, "matrix"), "status": "not run", "problem": "it ended with 1: " + "x" * 300}
     shown = [failed if each["name"] == "matrix" else each for each in value["sections"]]
     html.write_text(page.render({**value, "sections": shown}), encoding="utf-8")
-    command = [node, str(PAGE), str(MODULES), str(html), str(tmp_path / "shot")]
-    known = {**os.environ, "CHROMIUM": chromium}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=known)
-    assert done.returncode == 0, done.stderr
-    for look in json.loads(done.stdout):
-        wrong = {key: look[key] for key in ("logged", "requests", "violations")}
-        assert (look["name"], wrong) == (look["name"], {"logged": [], "requests": [], "violations": []})
-        assert look["passes"] > 10 and look["overflow"] <= 0
+    browser.check(f"{tmp_path.as_uri()}/", [html.name], scripts=False, shots=tmp_path)
 
 
 def test_every_section_has_a_command_that_can_be_started() -> None:

@@ -1,18 +1,15 @@
 """The child of platforms.run(): takes away what another system lacks, then runs a program.
 
-`python become.py FD` has imported FIRST, which takes longer than any of the programs, and forks for each that it is sent:
-that process has the arguments, variables, directory and streams of its own, becomes another system, and ends as any other.
+`python become.py FD` has imported FIRST, which takes longer than any of the programs, and forks for each that it is sent
+(forked.py): that process becomes another system, and ends as any other. Until then nothing of ours may be imported.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import gc
 import importlib
 import importlib.abc
-import io
-import json
 import os
 import platform
 import select
@@ -24,6 +21,8 @@ import sys
 import types
 from collections.abc import Callable
 from typing import Any
+
+from tests import forked
 
 #: Imported first, since they decide at their import what this system is.
 FIRST = (
@@ -124,42 +123,10 @@ def load() -> None:
             importlib.import_module(name)
         except ImportError:  # an SDK that is not installed here
             pass
-    assert os.listdir("/proc/self/task") == [str(os.getpid())], "a process with threads may not be forked"
-    gc.collect()
-    gc.freeze()
-
-
-def serve(connection: socket.socket) -> dict[str, Any]:
-    """Fork for each request. Returns it in the process that is to do it; the server itself does not return."""
-    while True:
-        data, descriptors, _, _ = socket.recv_fds(connection, 16, 3)
-        if not data:
-            os._exit(0)
-        if (pid := os.fork()) == 0:
-            break
-        for each in descriptors:
-            os.close(each)
-        connection.send(b"%d" % pid)
-        _, status = os.waitpid(pid, 0)
-        connection.send(b"%d" % os.waitstatus_to_exitcode(status))
-    connection.close()
-    wanted, *streams = descriptors
-    with open(wanted, "rb") as file:
-        request: dict[str, Any] = json.load(file)
-    for number, each in enumerate(streams, 1):
-        os.dup2(each, number)
-        os.close(each)
-    os.environ.clear()
-    os.environ.update(request["env"])
-    os.chdir(request["cwd"])
-    sys.argv = ["program", *request["arguments"]]
-    sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8")
-    sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
-    return request
 
 
 if __name__ == "__main__":
     load()
-    asked = serve(socket.socket(fileno=int(sys.argv[1])))
+    asked = forked.serve(socket.socket(fileno=int(sys.argv[1])))
     become(asked["platform"], asked["absent"])
     exec(compile(asked["program"], "program", "exec"), {"__name__": "__main__"})

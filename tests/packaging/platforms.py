@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
 import os
-import signal
-import socket
 import subprocess
 import sys
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
 import mypy
+
+from tests import forked
 
 ROOT = Path(__file__).parents[2]
 STUBS = Path(mypy.__file__).parent / "typeshed" / "stdlib"
@@ -99,14 +97,9 @@ def _exists(module: str) -> bool:
 
 
 @cache
-def _server() -> socket.socket:
-    """A connection to a child that has imported what programs use (become.py), and ends with this process."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        command = [sys.executable, str(BECOME), str(theirs.fileno())]
-        own = _variables() | {"HOME": "/nonexistent"}
-        subprocess.Popen(command, env=own, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
-    return ours
+def _server() -> forked.Server:
+    """A child that has imported what programs use (become.py)."""
+    return forked.Server(BECOME, env=_variables() | {"HOME": "/nonexistent"})
 
 
 def _variables() -> dict[str, str]:
@@ -119,26 +112,13 @@ def _variables() -> dict[str, str]:
 
 def run(platform: str, program: str, *arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `program`, with these arguments, in a Python that has what `platform` has."""
-    request = {
-        "platform": platform, "absent": absent(platform), "program": program, "arguments": arguments, "cwd": str(cwd),
-        "env": _variables() | {"HOME": str(cwd)} | variables,
-    }  # fmt: skip
-    with ExitStack() as files:
-        given, out, err = [files.enter_context(open(os.memfd_create(name), "w+b")) for name in ("in", "out", "err")]
-        given.write(json.dumps(request).encode())
-        given.seek(0)
-        server = _server()
-        server.settimeout(None)
-        socket.send_fds(server, [b"run"], [each.fileno() for each in (given, out, err)])
-        pid = int(server.recv(64))
-        server.settimeout(120)
-        try:
-            code = int(server.recv(64))
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            server.settimeout(None)
-            server.recv(64)
-            raise
-        out.seek(0)
-        err.seek(0)
-        return subprocess.CompletedProcess(program, code, out.read().decode(), err.read().decode())
+    done = _server().run(
+        ["program", *arguments],
+        env=_variables() | {"HOME": str(cwd)} | variables,
+        cwd=cwd,
+        timeout=120,
+        platform=platform,
+        absent=absent(platform),
+        program=program,
+    )
+    return subprocess.CompletedProcess(program, done.returncode, done.stdout.decode(), done.stderr.decode())

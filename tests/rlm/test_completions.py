@@ -103,6 +103,17 @@ def test_threads_of_a_persistent_rlm_take_turns() -> None:
         assert rlm._persistent_env.get_history_count() == 4
 
 
+@pytest.mark.parametrize("engine", ["threads", "ray"])
+def test_a_batch_in_one_persistent_session_is_refused_and_one_in_sessions_of_their_own_is_not(engine: str) -> None:
+    with persistent(lambda messages: cell("final_answer(context)")) as rlm:
+        with pytest.raises(ValueError, match="find each other's contexts; use rlm.changed"):
+            rlm.batch(["a", "b"], engine=engine)
+        with pytest.raises(ValueError, match="would share one persistent session"):
+            list(rlm.batch_as_completed(["a", "b"], engine=engine))
+        assert rlm._persistent_env is None
+        assert [item.response for item in rlm.changed(persistent=False).batch(["a", "b"])] == ["a", "b"]
+
+
 def test_a_further_question_needs_no_new_context() -> None:
     seen: list[str] = []
 
@@ -309,9 +320,9 @@ def test_every_callback_of_upstream_fires() -> None:
         "iteration_start", "subcall_start", "iteration_start", "iteration_complete", "subcall_complete",
         "iteration_complete", "iteration_start", "iteration_complete",
     ]  # fmt: skip
-    assert calls[1][1:] == (1, "unknown", "the child")
+    assert calls[1][1:] == (1, "scripted", "the child")
     depth, model, seconds, error = calls[4][1:]
-    assert (depth, model, error) == (1, "unknown", None) and 0 < seconds < 10
+    assert (depth, model, error) == (1, "scripted", None) and 0 < seconds < 10
 
 
 def test_what_a_callback_raises_does_not_end_the_run() -> None:

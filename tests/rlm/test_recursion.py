@@ -123,10 +123,10 @@ def test_callbacks_and_events_of_children_have_their_depth() -> None:
     ).completion("x")
     assert calls == [
         ("turn", 0, 1),
-        ("start", 1, "unknown", "p" * 80),
+        ("start", 1, "scripted", "p" * 80),
         ("turn", 1, 1),
         ("turned", 1, 1),
-        ("complete", 1, "unknown", None),
+        ("complete", 1, "scripted", None),
         ("turned", 0, 1),
     ]
     assert heard.of(SubcallStarted)[0].depth == 1

@@ -122,8 +122,10 @@ class CodegenCompletion(RLMChatCompletion[Parsed]):
 class CodegenPipeline(Agent):
     """Answers questions over tables by code, which runs in a sandbox under the policy.
 
-    >>> CodegenPipeline(backend_kwargs={"model_name": "gpt-5-mini"}).run("sales.csv", "Which region sold most?").answer
-    'North'
+    Examples:
+        >>> pipeline = CodegenPipeline(backend_kwargs={"model_name": "gpt-5-mini"})
+        >>> pipeline.run("sales.csv", "Which region sold most?").answer
+        'North'
 
     - `slots`: ask first which columns, condition and ranking the question names. A condition that it names must be in
       the code.

@@ -95,9 +95,10 @@ class ReActCompletion(RLMChatCompletion[Parsed]):
 class ReActAgent(Agent):
     """An agent that calls one tool in each step, and ends when its model calls `final_answer`.
 
-    >>> agent = ReActAgent([add_numbers], backend_kwargs={"model_name": "gpt-5-mini"})
-    >>> agent.run("What is 25 + 17?").answer
-    42
+    Examples:
+        >>> agent = ReActAgent([add_numbers], backend_kwargs={"model_name": "gpt-5-mini"})
+        >>> agent.run("What is 25 + 17?").answer
+        42
 
     `tools` are functions, Tools, or a mapping from names to them: they run on the host, and each is an opening that you
     make; their arguments are checked against their annotations, a failure becomes an observation, and the text of an

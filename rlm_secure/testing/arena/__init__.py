@@ -30,6 +30,7 @@ from rlm_secure.removal import remove
 from rlm_secure.testing import nested
 from rlm_secure.testing.arena.paths import PRIVATE, Share, closed_above, hidden, host_sockets, needed, within
 from rlm_secure.testing.arena.relay import Relay
+from rlm_secure.testing.processes import descendants
 from rlm_secure.untrusted_json import loads
 
 _BUILD = Path(__file__).with_name("build.py")
@@ -253,7 +254,7 @@ class ArenaProcess:
 
     def _kill(self) -> None:
         # init dies with this process, and then the kernel kills everything in its PID namespace.
-        started = _descendants(self.process.pid) if inside() else []
+        started = descendants(self.process.pid) if inside() else []
         self.process.kill()
         for each in started:
             with contextlib.suppress(psutil.Error):
@@ -348,13 +349,6 @@ def _missing(group: cgroup.Group | str) -> tuple[str, ...]:
     except OSError:
         return found
     return (*found, "a wall in front of AF_VSOCK, which leads to a hypervisor and belongs to no network namespace")
-
-
-def _descendants(pid: int) -> list[psutil.Process]:
-    try:
-        return list(psutil.Process(pid).children(recursive=True))
-    except psutil.Error:
-        return []
 
 
 def _remove_group(group: cgroup.Group) -> None:

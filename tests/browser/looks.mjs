@@ -1,16 +1,19 @@
-// Opens pages of the site in Chromium, on a phone and on a desk, light and dark: what each logs, what it asks other
-// hosts for, what axe finds, and whether it fits. node site.mjs MODULES ADDRESS PAGE...
+// Opens pages in Chromium, on a phone and on a desk, light and dark: what each logs, what it asks of other places, what
+// axe finds, and whether it fits. node looks.mjs JSON: the keys are read in the next statement.
 import { createRequire } from "node:module";
 
-const [modules, address, ...pages] = process.argv.slice(2);
+const { modules, chromium: executablePath, address, pages, scripts, shots } = JSON.parse(process.argv[2]);
 const require = createRequire(`${modules}/`);
 const { chromium } = require("playwright-core");
 const axe = require("axe-core").source;
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 const looks = [];
 for (const [name, width, colorScheme] of [["phone", 375, "light"], ["phone-dark", 375, "dark"], ["desk", 1280, "light"]]) {
-    const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
+    // Where pages forbid scripts to themselves: axe is one, and comes past that rule as a developer's tool does.
+    const context = await browser.newContext({
+        viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce", bypassCSP: !scripts,
+    });
     for (const page of pages) {
         const tab = await context.newPage();
         const logged = [], foreign = [];
@@ -18,10 +21,9 @@ for (const [name, width, colorScheme] of [["phone", 375, "light"], ["phone-dark"
         tab.on("pageerror", (error) => logged.push(String(error)));
         tab.on("request", (request) => request.url().startsWith(address) || foreign.push(request.url()));
         await tab.goto(address + page);
+        await tab.evaluate(() => document.querySelectorAll("details").forEach((each) => (each.open = true)));
         const overflow = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        if (process.env.SCREENSHOTS) {
-            await tab.screenshot({ path: `${process.env.SCREENSHOTS}/${name}-${page.replaceAll("/", "-")}.png` });
-        }
+        if (shots) await tab.screenshot({ path: `${shots}/${name}-${page.replaceAll("/", "-")}.png` });
         await tab.evaluate(axe);
         const found = await tab.evaluate(() => axe.run(document));
         looks.push({
