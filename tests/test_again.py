@@ -133,7 +133,8 @@ sys.exit(suite.main())
 
 
 def pytest_on(*arguments):
-    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:anyio", *arguments]
+    plugins = [word for name in ("cacheprovider", "anyio", *suite.PLUGINS) for word in ("-p", f"no:{name}")]
+    line = [sys.executable, "-m", "pytest", "-q", *plugins, *arguments]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=280)
 
 
