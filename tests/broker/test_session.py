@@ -29,7 +29,6 @@ from rlm_secure.guarantees import Level, Wall
 from tests.broker.support import ListeningLease, Raw, policy, session
 from tests.local.test_session import LATE, Asked
 
-
 #: A cell that does not end by itself, and takes no processor.
 ENDLESS = "import time\nwhile True: time.sleep(1)"
 #: The same, and no interrupt reaches it, as none reaches a sum in C: its worker is killed. For sessions without a screen.
