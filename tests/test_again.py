@@ -26,6 +26,7 @@ def test_it():
     mark.touch()
     assert again
 """
+ATTACKED = ONCE.replace("def test_it", "import pytest\n@pytest.mark.attack\ndef test_it")
 DIES = ONCE + "def test_other():\n    import os\n    os._exit(1)\n"
 
 
@@ -98,42 +99,50 @@ def test_what_runs_attacks_itself_is_a_part_in_an_arena(name):
 @pytest.mark.parametrize(
     ("sources", "options", "code", "said"),
     [
-        ([PASSES, PASSES], (), 0, "2 of 2 parts passed, 0 tests run a second time"),
-        ([PASSES, FAILS], (), 1, "1 of 2 parts passed, 0 tests run a second time\nFAILED two"),
-        ([PASSES, ONCE], (), 1, "1 of 2 parts passed, 0 tests run a second time\nFAILED two"),
-        ([PASSES, ONCE], ("--again",), 0, "2 of 2 parts passed, 1 tests run a second time"),
-        ([PASSES, FAILS], ("--again",), 1, "1 of 2 parts passed, 1 tests run a second time\nFAILED two"),
-        ([PASSES, DIES], ("--again",), 1, "no second run for two: it did not come to its end"),
+        ([PASSES, PASSES], (), 0, ["2 of 2 parts passed, 0 tests run a second time"]),
+        ([PASSES, FAILS, ONCE], (), 1, ["1 of 3 parts passed, 0 tests run a second time", "FAILED p1", "FAILED p2"]),
+        ([PASSES, ONCE], ("--again",), 0, ["2 of 2 parts passed, 1 tests run a second time"]),
         (
-            [PASSES, "import pytest\n@pytest.mark.attack\n" + ONCE.lstrip().replace("import pathlib\n", "", 1)],
+            [PASSES, FAILS, DIES, ATTACKED],
             ("--again",),
             1,
-            "no second run for two: what carries",
-        ),  # fmt: skip
+            [
+                "no second run for p2: it did not come to its end",
+                "no second run for p3: what carries the mark `attack` has lost when it loses once",
+                "1 of 4 parts passed, 1 tests run a second time",
+                "FAILED p1",
+                "FAILED p2",
+                "FAILED p3",
+            ],
+        ),
     ],
 )
 def test_the_whole(tmp_path, monkeypatch, sources, options, code, said):
     """In parts of a suite of its own, under the rules of ours."""
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = attack: one\n exhaustive: more\n")
-    for name, source in zip(("one", "two"), sources, strict=True):
+    names = [f"p{number}" for number in range(len(sources))]
+    for name, source in zip(names, sources, strict=True):
         (tmp_path / f"test_{name}.py").write_text(source)
     program = f"""
 import sys
 from pathlib import Path
 from tests import __main__ as suite
 suite.CACHE = Path({str(tmp_path / "cache")!r})
-suite.parts = lambda: [suite.Part(name, (f"{tmp_path}/test_{{name}}.py",)) for name in ("one", "two")]
+suite.parts = lambda: [suite.Part(name, (f"{tmp_path}/test_{{name}}.py",)) for name in {names!r}]
 sys.argv = ["tests", *{options!r}]
 sys.exit(suite.main())
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=280)
     assert done.returncode == code, done.stdout + done.stderr
-    assert said in done.stdout
+    told = ("no second run", "FAILED p")
+    lines = [line for line in done.stdout.splitlines() if line.startswith(told) or " parts passed, " in line]
+    assert sorted(lines) == sorted(said), done.stdout
 
 
 def pytest_on(*arguments):
-    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:anyio", *arguments]
+    plugins = [word for name in ("cacheprovider", "anyio", *suite.PLUGINS) for word in ("-p", f"no:{name}")]
+    line = [sys.executable, "-m", "pytest", "-q", *plugins, *arguments]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=280)
 
 
@@ -143,8 +152,8 @@ def test_attacks_can_be_chosen_by_their_mark():
     assert done.returncode == 0, done.stdout[-2000:]
     chosen = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
     assert {Path(name).parts[1] for name in chosen} == {"attacks", "bypasses"}
-    assert " deselected" not in done.stdout
-    none = pytest_on("--collect-only", "-m", "not attack", "tests/attacks", "tests/bypasses")
+    assert " deselected" not in done.stdout, "so that the opposite mark chooses nothing of them"
+    none = pytest_on("--collect-only", "-m", "not attack", "tests/bypasses")
     assert none.returncode == suite.NO_TESTS and "::" not in none.stdout
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -96,32 +96,44 @@ def pyright(*paths: Path) -> list[str]:
         timeout=110,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert told["summary"]["filesAnalyzed"] == len(paths)
     return [
         f"{each['file']}:{each['range']['start']['line'] + 1}: {each['message']}"
-        for each in json.loads(done.stdout)["generalDiagnostics"]
+        for each in told["generalDiagnostics"]
         if each["severity"] == "error" and not any(f'Import "{name}' in each["message"] for name in FOREIGN)
     ]
 
 
-CHECKERS = pytest.mark.parametrize("check", [mypy, pyright])
+@dataclass(frozen=True)
+class Checked:
+    """What one run of a checker said of everything: each would read the library and its dependencies anew."""
+
+    examples: list[str]
+    right: list[str]
+    wrong: list[str]
 
 
-@CHECKERS
-def test_the_examples_have_no_errors(check: Callable[..., list[str]]) -> None:
+@pytest.fixture(scope="module", params=[mypy, pyright])
+def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Checked:
     cells = ROOT / "examples" / "ci" / "attacks"  # have names that the arena gives them
     programs = [path for path in sorted((ROOT / "examples").rglob("*.py")) if cells not in path.parents]
-    assert check(*programs) == []
+    folder = tmp_path_factory.mktemp("programs")
+    right, wrong = folder / "right.py", folder / "wrong.py"
+    right.write_text(RIGHT)
+    wrong.write_text(WRONG)
+    said = request.param(*programs, right, wrong)
+    own = {path: [line for line in said if line.startswith(f"{path}:")] for path in (right, wrong)}
+    return Checked([line for line in said if line not in own[right] + own[wrong]], own[right], own[wrong])
 
 
-@CHECKERS
-def test_types_are_inferred_as_the_docstrings_say(check: Callable[..., list[str]], tmp_path: Path) -> None:
-    program = tmp_path / "right.py"
-    program.write_text(RIGHT)
-    assert check(program) == []
+def test_the_examples_have_no_errors(checked: Checked) -> None:
+    assert checked.examples == []
 
 
-@CHECKERS
-def test_a_wrong_program_has_an_error_in_each_line(check: Callable[..., list[str]], tmp_path: Path) -> None:
-    program = tmp_path / "wrong.py"
-    program.write_text(WRONG)
-    assert {int(line.split(":")[1]) for line in check(program)} == {3, 4, 5}
+def test_types_are_inferred_as_the_docstrings_say(checked: Checked) -> None:
+    assert checked.right == []
+
+
+def test_a_wrong_program_has_an_error_in_each_line(checked: Checked) -> None:
+    assert {int(line.split(":")[1]) for line in checked.wrong} == {3, 4, 5}

@@ -15,7 +15,7 @@ from benchmarks.peers import driver, report
 from benchmarks.peers.build import CannotBuild, Place, Recipe, build, folder, here, recipes
 from benchmarks.peers.probes import PROBES
 
-SMOKE_PROBES, SMOKE_SNIPPETS = ("open", "memory-text", "write-result"), 4
+SMOKE_PROBES, SMOKE_SNIPPETS = ("open", "memory-text", "write-result"), 2
 
 _EPILOG = """\
 All of it takes about half an hour on an idle machine. Progress goes to standard error. Ctrl-C ends every process and
@@ -53,7 +53,7 @@ def measure(chosen: Mapping[str, Recipe], rows: Sequence[str], rounds: int | Non
     results["smoke"] = smoke
     results["load"] = load()
     places = _places(chosen, results, smoke=smoke)
-    with driver.taking_turns(places, say) as turns:
+    with driver.taking_turns(places, say, once=smoke) as turns:
         for name, versions in turns.versions().items():
             results["peers"][name]["versions"] = versions
         for name in rows:

@@ -209,8 +209,11 @@ def descendants(pid: int) -> list[int]:
 class Turns:
     """The measured rows: each peer has its turn in each round, so that a slow minute of the machine is everybody's."""
 
-    def __init__(self, places: Mapping[str, Place], say: Say, *, program: Path = HERE / "host.py") -> None:
+    def __init__(
+        self, places: Mapping[str, Place], say: Say, *, program: Path = HERE / "host.py", once: bool = False
+    ) -> None:
         self._places, self._say, self._program = places, say, program
+        self._once = {"once": True} if once else {}
         self._hosts: dict[str, Hosted] = {}
 
     def row(self, row: Row, rounds: int) -> dict[str, Measured]:
@@ -256,7 +259,7 @@ class Turns:
             self._drop(name)
             began = time.perf_counter()
         host = self._host(name)
-        answer = host.link.ask(row.op, ANSWER_SECONDS)
+        answer = host.link.ask(row.op, ANSWER_SECONDS, **self._once)
         if row.fresh:
             answer["samples"] = [time.perf_counter() - began] if "samples" in answer else []
             self._drop(name)

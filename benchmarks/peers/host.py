@@ -6,6 +6,8 @@ Reads a request as a line of JSON from the descriptor, and answers with a line t
     missing    why the peer has no such thing
     failed     what went wrong
 
+A request that says `once` is to be seen to work: what is short is done once, and one session is weighed.
+
 Imports only the standard library before it has the peer's name.
 """
 
@@ -84,14 +86,14 @@ class Host:
     def do_versions(self, _: dict[str, Any]) -> dict[str, Any]:
         return {"versions": self.peer.versions()}
 
-    def do_cold(self, _: dict[str, Any]) -> dict[str, Any]:
+    def do_cold(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Open a session and run a cell in it; the processor time counts its end as well."""
-        return self._opened(self.peer.open)
+        return self._opened(self.peer.open, most(asked, TURN_MOST))
 
-    def do_pool(self, _: dict[str, Any]) -> dict[str, Any]:
+    def do_pool(self, asked: dict[str, Any]) -> dict[str, Any]:
         opened = self.peer.pool()
         time.sleep(0.1)  # the pool has filled
-        return self._opened(opened, at_most=4)
+        return self._opened(opened, most(asked, 4))
 
     def do_first(self, _: dict[str, Any]) -> dict[str, Any]:
         """The first result of this process."""
@@ -99,11 +101,11 @@ class Host:
         ran(session, CELL)
         return {"samples": [time.perf_counter() - BEGAN], "cpu": None}
 
-    def do_warm(self, _: dict[str, Any]) -> dict[str, Any]:
-        return self._cells("warm", "")
+    def do_warm(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return self._cells("warm", "", most(asked, TURN_MOST))
 
-    def do_held(self, _: dict[str, Any]) -> dict[str, Any]:
-        return self._cells("held", HELD)
+    def do_held(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return self._cells("held", HELD, most(asked, TURN_MOST))
 
     def do_batch(self, _: dict[str, Any]) -> dict[str, Any]:
         model = Model()
@@ -131,14 +133,14 @@ class Host:
             session.close()
         return {"samples": [seconds], "cpu": cpu}
 
-    def do_memory(self, _: dict[str, Any]) -> dict[str, Any]:
+    def do_memory(self, asked: dict[str, Any]) -> dict[str, Any]:
         """What one more session adds to the proportional set size of this process and all below it, in bytes."""
         sessions: list[Session] = []
         first = self.peer.open()
         ran(first, CELL)
         try:
             before, began = memory(), time.monotonic()
-            while not sessions or (len(sessions) < 4 and time.monotonic() - began < MEMORY_SECONDS):
+            while not sessions or (len(sessions) < most(asked, 4) and time.monotonic() - began < MEMORY_SECONDS):
                 sessions.append(self.peer.open())
                 ran(sessions[-1], CELL)
             return {"samples": [max(memory() - before, 0) / len(sessions)], "cpu": None}
@@ -181,7 +183,7 @@ class Host:
             raise RuntimeError("no peer was loaded")
         return self._peer
 
-    def _opened(self, begin: Callable[[], Session], at_most: int = TURN_MOST) -> dict[str, Any]:
+    def _opened(self, begin: Callable[[], Session], at_most: int) -> dict[str, Any]:
         if not self._warmed_up:  # what a process pays once is the row `start`
             self.peer.open().close()
             self._warmed_up = True
@@ -195,7 +197,7 @@ class Host:
             session.close()
         return {"samples": samples, "cpu": (processor() - cpu) / len(samples)}
 
-    def _cells(self, name: str, before: str) -> dict[str, Any]:
+    def _cells(self, name: str, before: str, at_most: int) -> dict[str, Any]:
         if name not in self._kept:
             self._kept[name] = self.peer.open()
             ran(self._kept[name], before or WARM)
@@ -203,11 +205,16 @@ class Host:
                 ran(self._kept[name], WARM)
         session, samples = self._kept[name], []
         cpu, began = live_processor(), time.perf_counter()
-        while not samples or (time.perf_counter() - began < TURN_SECONDS and len(samples) < TURN_MOST):
+        while not samples or (time.perf_counter() - began < TURN_SECONDS and len(samples) < at_most):
             start = time.perf_counter()
             ran(session, WARM)
             samples.append(time.perf_counter() - start)
         return {"samples": samples, "cpu": (live_processor() - cpu) / len(samples)}
+
+
+def most(asked: dict[str, Any], number: int) -> int:
+    """How often something is done for a request."""
+    return 1 if asked.get("once") else number
 
 
 def ran(session: Session, code: str) -> None:

@@ -29,6 +29,16 @@ from rlm_secure.guarantees import Level, Wall
 from tests.broker.support import ListeningLease, Raw, policy, session
 from tests.local.test_session import LATE, Asked
 
+#: A cell that does not end by itself, and takes no processor.
+ENDLESS = "import time\nwhile True: time.sleep(1)"
+#: The same, and no interrupt reaches it, as none reaches a sum in C: its worker is killed. For sessions without a screen.
+DEAF = """
+import gc, time
+[Worker] = {type(found) for found in gc.get_objects() if hasattr(type(found), "_checkpoint")}
+Worker.interrupt = lambda self: None
+while True: time.sleep(600)
+"""
+
 
 def echo(call: Call) -> object:
     if call.kind == "tool":
@@ -121,7 +131,7 @@ def test_a_long_cell_is_refused_before_it_is_sent(shared) -> None:
 def test_the_wall_clock_stops_a_cell_and_keeps_its_state(shared) -> None:
     shared.execute("before = 1", echo)
     started = time.monotonic()
-    result = shared.execute("before = 2\nwhile True: pass", echo, seconds=0.3)
+    result = shared.execute("before = 2\n" + ENDLESS, echo, seconds=0.3)
     assert isinstance(result.error, CellTimeout)
     assert result.error.limit == "limits.cell_seconds"
     assert time.monotonic() - started < 3
@@ -131,7 +141,7 @@ def test_the_wall_clock_stops_a_cell_and_keeps_its_state(shared) -> None:
 def test_an_interrupt_from_another_thread_stops_a_cell(shared) -> None:
     timer = threading.Timer(0.3, shared.interrupt)
     timer.start()
-    result = shared.execute("while True: pass", echo)
+    result = shared.execute(ENDLESS, echo)
     timer.join()
     assert isinstance(result.error, CellTimeout)
     assert result.error.limit == "interrupt"
@@ -160,7 +170,7 @@ def test_cpu_seconds_are_counted_from_outside() -> None:
 
 
 def test_cpu_seconds_of_a_session_are_those_of_all_its_workers() -> None:
-    limits = {"session_cpu_seconds": 2.0, "cell_cpu_seconds": 0.8, "cell_seconds": 20.0, "grace_seconds": 0.1}
+    limits = {"session_cpu_seconds": 1.0, "cell_cpu_seconds": 0.4, "cell_seconds": 20.0, "grace_seconds": 0.1}
     with session(policy(**limits, resumes=100)) as opened:
         errors = []
         for _ in range(6):
@@ -173,7 +183,7 @@ def test_cpu_seconds_of_a_session_are_those_of_all_its_workers() -> None:
 
 
 def test_a_cell_of_the_first_worker_ends_with_the_cpu_seconds_of_its_session() -> None:
-    with session(policy(session_cpu_seconds=1.0, cell_seconds=20.0)) as opened:
+    with session(policy(session_cpu_seconds=0.5, cell_seconds=20.0)) as opened:
         error = opened.execute("while True: pass", echo).error
         assert (error.limit, error.session_ended) == ("limits.session_cpu_seconds", True)
         assert not opened.alive
@@ -262,23 +272,21 @@ def test_what_a_cell_used_is_what_its_supervisor_measured(said: float) -> None:
         assert result.cpu_seconds <= opened._log_seconds < 10
 
 
-@pytest.mark.parametrize("way_out", ["os._exit(0)", "sum(range(10**12))"])
+@pytest.mark.parametrize("way_out", ["os._exit(0)", DEAF], ids=["exit", "deaf"])
 def test_a_cell_that_ended_with_its_worker_says_what_it_used(way_out: str) -> None:
     burn = "import os, time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass\n"
     with session(policy(grace_seconds=0.2), screen=False) as opened:
         for _ in range(2):  # and not what the cells before it have used
             assert opened.execute(burn, echo).error is None
-        result = opened.execute(burn + way_out, echo, seconds=6.0)
-        assert result.error is not None and 0.2 <= result.cpu_seconds < 10
-        if way_out == "os._exit(0)":
-            assert result.cpu_seconds < 0.5
+        result = opened.execute(burn + way_out, echo, seconds=3.0)
+        assert result.error is not None and 0.2 <= result.cpu_seconds < 0.5
 
 
 def test_a_cell_that_ended_with_its_sandbox_used_the_time_that_passed() -> None:
     with session() as opened:
         timer = threading.Timer(0.5, opened.lease.process.kill)
         timer.start()
-        result = opened.execute("while True: pass", echo)
+        result = opened.execute(ENDLESS, echo)
         assert isinstance(result.error, CellCrashed) and 0.2 <= result.cpu_seconds < 10
 
 
@@ -414,7 +422,7 @@ def test_closing_from_another_thread_ends_a_running_cell() -> None:
         timer = threading.Timer(0.3, opened.close)
         timer.start()
         started = time.monotonic()
-        result = opened.execute("while True: pass", echo)
+        result = opened.execute(ENDLESS, echo)
         timer.join()
         assert result.error is not None
         assert result.error.session_ended
@@ -448,7 +456,7 @@ def test_a_supervisor_that_is_killed_ends_the_session_with_a_typed_error() -> No
         timer = threading.Timer(0.3, opened.lease.process.kill)
         timer.start()
         started = time.monotonic()
-        result = opened.execute("while True: pass", echo)
+        result = opened.execute(ENDLESS, echo)
         timer.join()
         assert isinstance(result.error, CellCrashed)
         assert time.monotonic() - started < 3

@@ -32,7 +32,7 @@ def main() -> None:
         print(create_environment(name, **options).sweep(), sandbox.run("print(x)").stdout.strip(), flush=True)
         return
     if how == "cell":
-        sandbox.run("while True: pass")
+        sandbox.run("import time\nwhile True: time.sleep(1)")
     time.sleep(60)
 
 

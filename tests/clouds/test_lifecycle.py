@@ -27,6 +27,7 @@ from rlm_secure.environments.owner import is_orphan, owner
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 from tests.clouds.conftest import Cloud, limits, provided
+from tests.clouds.hosts import Host
 from tests.emulators.base import Request, until
 from tests.emulators.prime import pb
 
@@ -45,10 +46,19 @@ PID_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 @contextlib.contextmanager
-def host(cloud: Cloud, how: str, *wrapper: str) -> Iterator[subprocess.Popen[str]]:
-    # By name, so that an address must be looked up even while the interpreter exits.
-    options = {name: value.replace("127.0.0.1", "localhost") for name, value in cloud.options.items()}
-    arguments = [*wrapper, sys.executable, "-m", "tests.clouds.abandoned", cloud.name, json.dumps(options), how]
+def host(cloud: Cloud, how: str) -> Iterator[Host]:
+    process = Host(cloud.name, by_name(cloud), how)
+    try:
+        assert process.stdout.readline() == "open\n", process.communicate()[1]
+        yield process
+    finally:
+        process.close()
+
+
+@contextlib.contextmanager
+def contained(cloud: Cloud, how: str) -> Iterator[subprocess.Popen[str]]:
+    """The same, started as a program of its own in another namespace of pids."""
+    arguments = [*PID_NAMESPACE, sys.executable, "-m", "tests.clouds.abandoned", cloud.name, json.dumps(by_name(cloud)), how]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(arguments, **pipes, text=True)
     try:
@@ -58,6 +68,11 @@ def host(cloud: Cloud, how: str, *wrapper: str) -> Iterator[subprocess.Popen[str
     finally:
         process.kill()
         process.communicate()
+
+
+def by_name(cloud: Cloud) -> dict[str, str]:
+    """Its options, with an address that must be looked up even while the interpreter exits."""
+    return {name: value.replace("127.0.0.1", "localhost") for name, value in cloud.options.items()}
 
 
 @pytest.mark.by_turns(4)
@@ -148,7 +163,7 @@ def test_what_a_killed_host_leaves_is_swept_and_what_others_use_is_not(cloud: Cl
 
 @pytest.mark.by_turns(2)  # a sweep at every provider is above; whose a sandbox is says one function for all
 def test_a_sweep_ends_nothing_of_another_container_on_this_machine(cloud: Cloud) -> None:
-    with host(cloud, "sweep", *PID_NAMESPACE) as process, cloud.session() as session:
+    with contained(cloud, "sweep") as process, cloud.session() as session:
         assert cloud.environment().sweep() == 0
         assert len(cloud.emulator.live) == 2
         said, errors = process.communicate("now\n", timeout=90)

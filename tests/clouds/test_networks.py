@@ -228,7 +228,7 @@ def test_everything_works_over_a_network_that_is_far_and_slow(name: str, link: d
             assert session.execute(SIXTEEN, reply).stdout == "16\n"
             session.load_context("context_0", "a context of 20 MB " * 1_052_632)
             assert session.execute("print(len(context_0), kept)", reply).stdout == "20000008 7\n"
-            stopped = session.execute("while True: pass", reply, seconds=1)
+            stopped = session.execute("import time\nwhile True: time.sleep(1)", reply, seconds=1)
             assert isinstance(stopped.error, CellTimeout)
             assert session.execute("print(kept, len(context_0))", reply).stdout == "7 20000008\n"
         sources = demo.read_sources(Path(asyncio.__file__).parent)

@@ -100,7 +100,7 @@ def test_a_cell_that_always_has_something_to_say_is_stopped_as_well(cloud: Cloud
 
 @pytest.mark.by_turns(2)
 def test_a_worker_that_is_killed_is_replaced_with_what_it_knew(way: Cloud) -> None:
-    with way.session(way.policy(memory_bytes=96 << 20, cell_seconds=2)) as session:
+    with way.session(way.policy(memory_bytes=96 << 20, cell_seconds=1)) as session:
         session.load_context("context", "c" * 1000)
         session.execute("x = len(context)", lambda call: None)
         # A sum in C hears no interrupt: the supervisor kills its worker.

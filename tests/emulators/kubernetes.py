@@ -8,6 +8,7 @@ server, by the models of the official client.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import queue
 import re
@@ -164,9 +165,7 @@ class KubernetesEmulator(Emulator):
 
     @property
     def rules(self) -> list[dict[str, Any]]:
-        text = (sandboxes_dir() / "kubernetes" / self.roles).read_text(encoding="utf-8")
-        roles = [rule for each in yaml.safe_load_all(text) if each["kind"] == "Role" for rule in each["rules"]]
-        return roles + self.also
+        return _rules(sandboxes_dir() / "kubernetes" / self.roles) + self.also
 
     def _forbidden(self, verb: str, resource: str, group: str) -> Response:
         who = f"system:serviceaccount:{self.namespace}:rlm-secure-host"
@@ -373,6 +372,13 @@ class Pod(Sandbox):
                 if self.container and entry.name.isdigit() and self.container in (entry / "cgroup").read_text():
                     found.append(int(entry.name))
         return found
+
+
+@functools.cache
+def _rules(path: Path) -> list[dict[str, Any]]:
+    """The rules of all roles in a file."""
+    documents = yaml.safe_load_all(path.read_text(encoding="utf-8"))
+    return [rule for each in documents if each["kind"] == "Role" for rule in each["rules"]]
 
 
 def docker(*words: str) -> str:
