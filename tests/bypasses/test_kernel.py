@@ -1,14 +1,17 @@
 """Every known bypass once more, where the language layer has fallen: what it leads to is still behind the OS walls.
 
 Each attack runs as plain Python in a sealed session, and then takes what a won bypass would take: a host file, the
-host's variables, a look at its directories, a connection, a process.
+host's variables, a look at its directories, and a connection or a process. Either ends the session, so that both take
+two sessions: for every push the attacks have them in turn, and each has both with `--all`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,11 +23,12 @@ from rlm_secure.testing.target import Target
 
 from . import corpus, host
 
+EXHAUSTIVE = os.environ.get("RLM_SECURE_EXHAUSTIVE") == "1"
 ATTACKS = corpus.every()
 PRELUDE = f"{Path(host.__file__).read_text(encoding='utf-8')}\nglobals().update(names())\n".replace(
     "from __future__ import annotations\n", ""
 )
-#: The last two are calls for which seccomp ends the session.
+#: The last two are calls for each of which seccomp ends the session.
 SPOILS = (
     "print(open(TARGET['file']).read())",
     "import os; print(os.environ)",
@@ -47,6 +51,13 @@ def facts(target: Target) -> str:
     return f"TARGET = {{'file': {told['file']!r}, 'port': {told['port']!r}}}\n"
 
 
+def taken(at: int) -> list[tuple[str, ...]]:
+    """What the attack at this place of the list takes, for each session that it gets."""
+    *reads, connection, process = SPOILS
+    ends = [(*reads, connection), (process,)]
+    return ends if EXHAUSTIVE else [ends[0] if at % 2 == 0 else (*reads, process)]
+
+
 def attacked(source: str, cells: tuple[str, ...]) -> str:
     """What is said in a session that runs the attack, and then takes what it can until a wall ends it."""
     said = []
@@ -60,14 +71,19 @@ def attacked(source: str, cells: tuple[str, ...]) -> str:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.id for attack in ATTACKS])
-def test_the_os_walls_hold(attack: corpus.Attack, target: Target, facts: str) -> None:
+@pytest.mark.parametrize(("at", "attack"), [*enumerate(ATTACKS)], ids=[attack.id for attack in ATTACKS])
+def test_the_os_walls_hold(at: int, attack: corpus.Attack, target: Target, facts: str) -> None:
     target.reset()
-    *reads, connection, process = (facts + cell for cell in SPOILS)
-    said = attacked(attack.control, (*reads, connection)) + attacked(attack.control, (process,))
+    said = "".join(attacked(attack.control, tuple(facts + cell for cell in cells)) for cells in taken(at))
     assert [sign for sign in WON if sign in said] == []
     assert target.leaked(said) == []
     assert (target.heard(), target.damage()) == ([], [])
+
+
+def test_every_spoil_is_taken_after_half_of_the_attacks_at_least() -> None:
+    often = Counter(cell for at in range(len(ATTACKS)) for cells in taken(at) for cell in cells)
+    assert set(often) == set(SPOILS)
+    assert min(often.values()) >= len(ATTACKS) // 2 > 400
 
 
 @pytest.mark.parametrize("cell", SPOILS)

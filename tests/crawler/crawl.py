@@ -23,7 +23,7 @@ from .engine import Figures, Found, Reach, Session, Step, World, _tuples, in_for
 from .kinds import State, sealed
 from .replay import Replay
 
-FOCUS = 40  # callables of one session
+FOCUS = 120  # callables of one session: its fork, and the look at what it changed, take as long as 150 calls
 
 
 def policies() -> dict[str, frozenset[str]]:

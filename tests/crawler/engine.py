@@ -21,7 +21,7 @@ import signal
 import sys
 import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -387,6 +387,7 @@ class Reach:
         self._types: set[type] = set()
         self._expanded: set[type] = set()
         self._counts: dict[type, int] = {}
+        self._codes: dict[str, types.CodeType] = {}
         self._grow()
         buckets: dict[Any, list[str]] = {}
         mine: dict[Any, list[str]] = {}
@@ -419,6 +420,7 @@ class Reach:
             level += [(f"instances[{title!r}][{at}]", value) for at, value in enumerate(made)]
         level = self._walk(level, DEPTH)
         made = list(self._results(list(self.functions.items())))
+        world.space.pop("called_", None)
         self._walk(made, 2)
 
     def _walk(self, level: list[tuple[str, Any]], depth: int) -> list[tuple[str, Any]]:
@@ -468,9 +470,10 @@ class Reach:
                 continue
             if type(function) in _BOUND and expression.count(".") > 2:
                 continue
+            call = self._call(expression)
             for text in tries:
                 written = f"{expression}({text})"
-                made = self._tried(written)
+                made = self._tried(written, call(text))
                 if made is not None:
                     yield written, made
                     if not self.thorough:
@@ -478,23 +481,43 @@ class Reach:
             if is_class(function) or expression.startswith("typing."):
                 for text in ("int", "rec", "Rec"):
                     written = f"{expression}[{text}]"
-                    made = self._tried(written, always=True)
+                    made = self._tried(written, lambda written=written: _compiled(f"result_ = {written}"), always=True)
                     if made is not None:
                         yield written, made
                         break
 
-    def _tried(self, written: str, always: bool = False) -> Any:
+    def _call(self, expression: str) -> Callable[[str], Callable[[], types.CodeType]]:
+        """What gives the code of a call of `expression` with the arguments of a text.
+
+        Only a call of a bare name is compiled as one of that name (transformer.py): all others are the same code, of
+        the call of a variable, which is bound once as a cell binds it. To compile each took most of the time.
+        """
+        if expression.isidentifier():
+            return lambda text: lambda: _compiled(f"result_ = {expression}({text})")
+        try:
+            with alarm():
+                compiler.run(_compiled(f"called_ = {expression}"), self.world.space)
+        except BaseException:
+            return lambda text: lambda: _compiled(f"result_ = {expression}({text})")
+        return lambda text: lambda: self._of_a_variable(text)
+
+    def _of_a_variable(self, text: str) -> types.CodeType:
+        if text not in self._codes:
+            self._codes[text] = _compiled(f"result_ = called_({text})")
+        return self._codes[text]
+
+    def _tried(self, written: str, code: Callable[[], types.CodeType], always: bool = False) -> Any:
         world = self.world
         if written in self._crashing:
             return None
         drop(written, first=True)
         try:
-            code = compiler.compile_cell(f"result_ = {written}", source_bytes=10_000, ast_nodes=1000)
+            made_of = code()
             world.hooks, world.watching = [], packages.active()  # what is given to a function of the cell
             with alarm():
                 world.space["tape"][:] = ()
                 world.space["state"][0] = 0
-                compiler.run(code, world.space)
+                compiler.run(made_of, world.space)
         except BaseException:
             return None
         finally:
@@ -508,6 +531,10 @@ class Reach:
             return None
         self._types.add(kind)
         return made
+
+
+def _compiled(source: str) -> types.CodeType:
+    return compiler.compile_cell(source, source_bytes=10_000, ast_nodes=1000)
 
 
 def eval_name(world: World, name: str) -> Any:
