@@ -539,6 +539,7 @@ def to_repl_result(
         peak_bytes=result.peak_bytes,
         dropped_bytes=result.dropped_bytes,
         final_value=None if result.answer is None else result.answer.value,
+        final_none=result.answer is not None and result.answer.none,
     )
     if ask is not None and limits is not None:
         held: dict[str, Any] = {}
