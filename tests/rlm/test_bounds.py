@@ -284,15 +284,16 @@ def test_calls_of_cells_that_are_refused_are_written_down(
     assert [event.rule for event in heard.of(Violation)] == rules
 
 
+@pytest.mark.parametrize("error", [AuditLogError, OSError])
 @pytest.mark.parametrize("code", ["llm_query('q', model='gpt-4')", "llm_query('q')", "rlm_query('q')"])
-def test_a_refused_call_that_cannot_be_written_down_ends_the_run(code: str) -> None:
+def test_a_refused_call_that_cannot_be_written_down_ends_the_run(code: str, error: type[Exception]) -> None:
     class Full(AuditLog):
         def refusal(self, session: str, *, rule: str, reason: str) -> None:
-            raise AuditLogError("no room")
+            raise error("no room")
 
     policy = bounded(lm={"reply_bytes": 1_000})
     run = scripted([cell(code), cell("final_answer('on')")], "x" * 1_001, policy=policy, audit=Full())
-    with pytest.raises(AuditLogError, match="no room"):
+    with pytest.raises(AuditLogError, match="no room" if error is AuditLogError else "did not take a refusal: OSError"):
         run.completion("c")
 
 
