@@ -211,6 +211,20 @@ def test_a_result_of_texts_that_take_the_most_bytes_arrives(limit: int) -> None:
         assert isinstance(failed.error, CellException) and str(failed.error).startswith(f"ValueError: {face}")
 
 
+@pytest.mark.parametrize(("limit", "names"), [(4096, 240), (8 << 20, 300)])
+def test_values_of_variables_that_a_result_does_not_name_are_asked_for(limit: int, names: int) -> None:
+    with Sandbox({"extends": "standard", "limits": {"result_bytes": limit}}) as small:
+        result = small.run("\n".join(f"v{n} = list(range({n}))" for n in range(names))).check()
+        last = f"v{names - 1}"
+        assert last not in result.locals and result.values[last] == list(range(names - 1))
+        for name in ("never", "_private", 5):
+            with pytest.raises(KeyError):
+                _ = result.values[name]
+        small.run("v0 = None").check()
+        with pytest.raises(ValueUnavailable, match="gone on"):
+            _ = result.values[f"v{names - 2}"]
+
+
 def test_a_variable_that_a_result_had_no_room_for_is_not_shown_as_an_empty_text() -> None:
     with Sandbox({"extends": "standard", "limits": {"result_bytes": 4096}}) as small:
         result = small.run("a = 5\nprint('x' * 9_000)").check()
