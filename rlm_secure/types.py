@@ -426,7 +426,8 @@ class REPLResult:
     `cpu_seconds` are seconds, `peak_bytes` is the worker's peak memory, as it reports it. `rlm_calls` are the
     model calls that it made; `dropped_calls` counts those that were not kept because of limits.kept_bytes.
     `final_answer` is the answer that it gave, None when it gave none ('' is an answer), and `final_value` that
-    answer as a value where it is plain data. `error` is the typed error of a cell that failed, else None.
+    answer as a value where it is plain data; `final_none` says that this value is None, which a text has not.
+    `error` is the typed error of a cell that failed, else None.
 
     Of Sandbox.run also: `value` is the value of its last expression, as in a notebook, and `text` how it is shown, ''
     if the cell ended on a statement or on None. `values` has the variables, whole, and `reprs` a short text of each.
@@ -449,6 +450,7 @@ class REPLResult:
     peak_bytes: int
     dropped_bytes: int
     final_value: Any
+    final_none: bool
     dropped_calls: int
     values: Values
     reprs: dict[str, str]
@@ -469,6 +471,7 @@ class REPLResult:
         peak_bytes: int = 0,
         dropped_bytes: int = 0,
         final_value: Any = None,
+        final_none: bool = False,
         dropped_calls: int = 0,
     ) -> None:
         self.stdout = stdout
@@ -482,6 +485,7 @@ class REPLResult:
         self.peak_bytes = peak_bytes
         self.dropped_bytes = dropped_bytes
         self.final_value = final_value
+        self.final_none = final_none
         self.dropped_calls = dropped_calls
         self._value: Any = None
         self.values = _NO_VALUES

@@ -30,11 +30,15 @@ class Values(Mapping[str, Any]):
         refused: Mapping[str, ValueUnavailable] | None = None,
         names: Collection[str] = (),
         ask: Callable[[str], Any] | None = None,
+        *,
+        more: bool = False,
     ) -> None:
+        """`more`: there may be other variables than `names`, which the result had no room for."""
         self._held = dict(held) if held else {}
         self.refused: dict[str, ValueUnavailable] = dict(refused) if refused else {}
         self._names = names
         self._ask = ask
+        self._more = more
 
     def __reduce__(self) -> tuple[Callable[..., Values], tuple[dict[str, Any], dict[str, ValueUnavailable]]]:
         """The values held and the errors; each other variable is a ValueUnavailable there: its session is here."""
@@ -53,7 +57,7 @@ class Values(Mapping[str, Any]):
             return value
         if (error := self.refused.get(name)) is not None:
             raise error
-        if name not in self._names or self._ask is None:
+        if self._ask is None or (name not in self._names and not (self._more and isinstance(name, str))):
             raise KeyError(name)
         value = self._held[name] = self._ask(name)
         return value

@@ -110,10 +110,12 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """A final answer: its text, and its value when it is plain data."""
+    """A final answer: its text, and its value when it is plain data. `none`: it is None, which has no other value
+    than a text has."""
 
     text: str
     value: Any = None
+    none: bool = False
 
 
 @dataclass(slots=True)
@@ -428,7 +430,7 @@ def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer, int]:
     if size > most:
         return TextAnswer(entry["text"]), size
     try:
-        return TextAnswer(entry["text"], _untagged(value)), 0
+        return TextAnswer(entry["text"], _untagged(value), "whole" in entry and value is None), 0
     except CrowdedValue:
         return TextAnswer(entry["text"]), 0
 

@@ -72,12 +72,12 @@ class Flat:
 def flatten(payload: Any, gate: Gate) -> Flat:
     """`payload` (str, list or dict of JSON values, Contents, or Flat) as bytes.
 
-    A str is not copied where that is possible. The view is valid as long as `payload` is. Raises Refused when `gate`
-    refuses the size, TypeError when it is not JSON.
+    A str is not copied where that is possible: the view keeps it. Raises Refused when `gate` refuses the size,
+    TypeError when it is not JSON.
     """
     if isinstance(payload, str):
         kind, view, width = _characters(payload)
-        flat = Flat(kind, view, width, len(payload))
+        flat = Flat(kind, view, width, view.nbytes // width)  # a subclass may say that it has another length
     elif isinstance(payload, Flat):
         flat = payload
     elif isinstance(payload, Contents):
@@ -129,11 +129,12 @@ def _write(fd: int, view: memoryview) -> None:
 
 def _characters(text: str) -> tuple[str, memoryview, int]:
     """Kind, bytes and width of the characters of `text`, without a copy where that is possible."""
-    text = str.__str__(text)
+    text = str.__str__(text)  # a copy, where it is of a subclass
     if len(text) > 1 and _readable():
         ascii_only, width = _state(text)
         kind = "ascii" if ascii_only else _WIDTHS[width][0]
         buffer = (ctypes.c_char * (len(text) * width)).from_address(id(text) + _header(ascii_only, width))
+        buffer.owner = text  # nobody else holds a copy: the view would be of memory that others are given
         return kind, memoryview(buffer).cast("B"), width
     return "utf-32", memoryview(text.encode("utf-32-le", "surrogatepass")), 4
 

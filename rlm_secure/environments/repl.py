@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rlm_secure.broker.protocol import Call, CellResult, Variable
+from rlm_secure.broker.protocol import MAX_NAMES, Call, CellResult, Variable
 from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, Snapshot, require_walls
 from rlm_secure.environments.owned import Owned
 from rlm_secure.environments.session_files import SessionFiles
@@ -539,6 +539,7 @@ def to_repl_result(
         peak_bytes=result.peak_bytes,
         dropped_bytes=result.dropped_bytes,
         final_value=None if result.answer is None else result.answer.value,
+        final_none=result.answer is not None and result.answer.none,
     )
     if ask is not None and limits is not None:
         held: dict[str, Any] = {}
@@ -548,7 +549,9 @@ def to_repl_result(
                 held[name] = each.whole[0]
             else:
                 refused[name] = _unavailable(name, each, limits)
-        made.values = Values(held, refused, result.variables, ask)
+        # A result names so many variables at most, and none where their names do not fit into it.
+        more = len(result.variables) in (0, MAX_NAMES)
+        made.values = Values(held, refused, result.variables, ask, more=more)
         made.reprs = told.reprs
         if last is not None and last.type != "NoneType":
             made.keep(_whole("the result", last, limits), last.repr)

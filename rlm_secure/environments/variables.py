@@ -18,6 +18,8 @@ _NAMES_BYTES: Final = 1300
 _ATOMS: Final = frozenset({str, int, float, bool})
 #: Characters of the text of a variable that is made from its value.
 _SHORT: Final = 2_000
+#: The text of a variable of which a result says no more than its class.
+_NO_ROOM: Final = "[not in this result, which is full]"
 
 
 class Described(NamedTuple):
@@ -68,8 +70,7 @@ class KnownVariables:
         result.described = Described(self._locals.copy(), self._reprs.copy(), known)
 
     def _keep(self, name: str, variable: Variable) -> None:
-        value = variable.value if variable.has_value else variable.repr
-        shown = _shown(variable)
+        value, shown = _local(variable), _shown(variable)
         atom = value is None or type(value) in _ATOMS
         size = _NAMES_BYTES + (getsizeof(value) if atom else held_bytes(value)) + len(shown) * 4
         self._total -= self._bytes.get(name, 0)
@@ -90,13 +91,18 @@ class KnownVariables:
 
 
 def _local(variable: Variable) -> Any:
-    return variable.value if variable.has_value else variable.repr
+    return variable.value if variable.has_value else _text(variable)
+
+
+def _text(variable: Variable) -> str:
+    """The text with which it came; not '', which is a value, for one that a result had no room for."""
+    return variable.repr or _NO_ROOM
 
 
 def _shown(variable: Variable) -> str:
     """A text of a variable, from its value if that is known."""
     if variable.whole is None and (variable.repr or not variable.has_value):
-        return variable.repr
+        return _text(variable)
     try:
         text = repr(variable.value if variable.whole is None else variable.whole[0])
     except (ValueError, ArithmeticError):  # an int with too many digits for a text, a Counter of a signaling NaN

@@ -24,6 +24,10 @@ class Remaining(float):
 
     given: float
 
+    # Without it, neither pickle nor copy can make one: an environment may send its seconds to another process.
+    def __reduce__(self) -> tuple[type[Self], tuple[float, float]]:
+        return type(self), (float(self), self.given)
+
 
 class NoTurn(Exception):
     """A request did not get its session's turn in time, for the reason in `error`."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from rlm_secure.errors import BudgetExceededError, told_to_cells
+from rlm_secure.errors import AuditLogError, BudgetExceededError, told_to_cells
 from rlm_secure.events import SubcallCompleted, SubcallStarted, tell
 from rlm_secure.logger import VerbosePrinter
 from rlm_secure.rlm.budget import LIMITS, exhausted
@@ -20,7 +20,8 @@ def run_child(
 ) -> RLMChatCompletion:
     """Run `complete()` of `child` and notify the listeners. A failure is an answer that begins with "Error: ".
 
-    Raises nothing but KeyboardInterrupt and SystemExit: a child's failure is its parent's input.
+    Raises nothing but AuditLogError, KeyboardInterrupt and SystemExit: a child's failure is its parent's input, but
+    what cannot be audited does not go on.
     """
     began = time.monotonic()
     try:
@@ -32,6 +33,9 @@ def run_child(
     tree.emit(SubcallStarted(depth=child.depth, model=child.root_model, prompt=prompt))
     try:
         completion = complete()
+    except AuditLogError as failure:
+        error = _told(failure)
+        raise
     except Exception as failure:  # noqa: BLE001  see above
         error = _told(failure)
         completion = failed(child.root_model, prompt, error, began)

@@ -272,8 +272,9 @@ class Run:
     def answer_in(self, response: str, blocks: Sequence[CodeBlock]) -> tuple[Answer | None, Message | None]:
         """The turn's answer, or None and a message to the model on the answer that was not accepted, if any."""
         for block in blocks:
-            if block.result.final_answer is not None:
-                return self.accepted(block.result.final_answer, "cell", as_json(block.result.final_value))
+            given = block.result
+            if given.final_answer is not None:
+                return self.accepted(given.final_answer, "cell", as_json(given.final_value), none=given.final_none)
         final = parse_final(response)
         if final is None:
             return None, None
@@ -296,11 +297,16 @@ class Run:
         except (SessionEnded, ProtocolViolation):
             return None
 
-    def accepted(self, text: str, source: str, value: Any = None) -> tuple[Answer | None, Message | None]:
-        """The answer if it fits the schema (or there is no schema), else a message on what is wrong with it."""
+    def accepted(
+        self, text: str, source: str, value: Any = None, *, none: bool = False
+    ) -> tuple[Answer | None, Message | None]:
+        """The answer if it fits the schema (or there is no schema), else a message on what is wrong with it.
+
+        `none`: it is None, and no text.
+        """
         if self.config.answer_schema is None:
             return Answer(text, source), None
-        if source == "cell" and value is None and text == "None":  # None has no other value than a text has
+        if none:
             _, problem = self.config.answer_schema.read(None, None, lambda: self.tree.check(text))
             if problem is None:
                 return Answer("null", source), None

@@ -532,9 +532,15 @@ class LMHandler:
         self._running_tree().emit(Violation(depth=self.depth, rule=decision.rule, message=decision.reason))
 
     def write_down(self, decision: Decided) -> None:
-        """Write a refusal to the audit log. Raises AuditLogError."""
-        if self._audit is not None:
+        """Write a refusal to the audit log. Raises AuditLogError, whatever a sink of the caller's own raises."""
+        if self._audit is None:
+            return
+        try:
             self._audit.refusal(f"run at depth {self.depth}", rule=decision.rule, reason=decision.reason)
+        except AuditLogError:
+            raise
+        except Exception as error:  # it would count as the failure of one call, and the run would go on
+            raise AuditLogError(f"the audit sink did not take a refusal: {type(error).__name__}") from error
 
     def _refuse(self, decision: Decided) -> None:
         """Report a refusal to the listeners, and write it to the audit log."""

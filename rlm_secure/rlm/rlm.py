@@ -596,7 +596,7 @@ class RLM(Generic[Parsed]):
     # -- children ------------------------------------------------------------------------------------
 
     def _subcall(self, prompt: str, model: str | None = None) -> RLMChatCompletion:
-        """Run a child, or a plain model at the leaf, outside any other run. Never raises Exception."""
+        """Run a child, or a plain model at the leaf, outside any other run. Raises AuditLogError alone."""
         with self._tree() as tree:
             return self._child(tree, None, prompt, model)
 

@@ -173,6 +173,8 @@ def test_an_answer_is_a_text_and_its_value_where_that_is_small() -> None:
     assert done().answer is None
     assert done(answer={"text": "x" * 800}).answer == TextAnswer("x" * 800)
     assert done(answer={"text": "t", "whole": "x" * 98}).answer == TextAnswer("t", "x" * 98)  # an eighth, with quotes
+    assert done(answer={"text": "None", "whole": None}).answer == TextAnswer("None", none=True)
+    assert done(answer={"text": "None"}).answer == TextAnswer("None")
     result = done(answer={"text": "t", "whole": "x" * 99}, dropped=1)
     assert (result.answer, result.dropped_bytes) == (TextAnswer("t"), 102)
     assert "longer" in refused(answer={"text": "x" * 801})

@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -488,12 +487,11 @@ def test_a_loop_that_is_closed_says_so() -> None:
 
 
 def test_a_process_that_ends_makes_no_further_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    ending = threading.Event()
-    monkeypatch.setattr(_lease, "_ending", ending)
+    monkeypatch.setattr(_lease, "_ending", False)
     cloud = Cloud("e2b")
     try:
         with cloud.session() as session:
-            ending.set()  # the exit handler of the process came before this session lost its sandbox
+            monkeypatch.setattr(_lease, "_ending", True)  # the exit handler came before it lost its sandbox
             cloud.emulator.vanish(cloud.emulator.live[0].name)
             lost = session.execute("print(1)", lambda call: None)
             assert "could not be resumed (EnvironmentUnavailable); the session is over" in lost.stderr
@@ -502,3 +500,57 @@ def test_a_process_that_ends_makes_no_further_sandbox(monkeypatch: pytest.Monkey
         assert len(cloud.emulator.made) == 1
     finally:
         cloud.emulator.close()
+
+
+#: Runs an exit handler in processes of which each gets SIGTERM before another line of it. Prints how each ended: by the
+#: signal, by itself after the last line, or never, in argv[2] seconds.
+_TERMINATED = """
+import os, signal, sys, threading, time
+from rlm_secure.environments.cloud import lease, termination
+
+def at_line(number):
+    exit_handler, leases, left = lease.end, lease.last, number
+    if sys.argv[1] == "locked":
+        ending = threading.Event()
+        exit_handler, leases = ending.set, lambda: [] if ending.set() else []
+    termination.end_by_sigterm(leases)
+
+    def trace(frame, event, argument):
+        nonlocal left
+        left -= event == "line"
+        if not left:
+            sys.settrace(None)
+            os.kill(os.getpid(), signal.SIGTERM)
+        return trace
+
+    sys.settrace(trace)
+    exit_handler()
+    sys.settrace(None)
+    os._exit(0)
+
+for number in range(1, 50):
+    child = os.fork() or at_line(number)
+    until = time.monotonic() + float(sys.argv[2])
+    while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < until:
+        time.sleep(0.01)
+    if not ended[0]:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    print("never" if not ended[0] else os.waitstatus_to_exitcode(ended[1]))
+    if ended == (child, 0) or not ended[0]:
+        break
+"""
+
+
+def _terminated(how: str, seconds: float) -> list[str]:
+    program = [sys.executable, "-c", _TERMINATED, how, str(seconds)]
+    return subprocess.run(program, capture_output=True, text=True, timeout=300, check=True).stdout.split()
+
+
+def test_sigterm_anywhere_in_the_exit_handler_ends_the_process() -> None:
+    ends = _terminated("as it is", 60)
+    assert ends == ["-15"] * (len(ends) - 1) + ["0"] and len(ends) > 3
+
+
+def test_sigterm_in_an_exit_handler_that_takes_a_lock_does_not_always() -> None:
+    assert _terminated("locked", 5)[-1] == "never"

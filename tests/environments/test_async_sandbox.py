@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import threading
 import time
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from rlm_secure import AsyncSandbox, Policy, Sandbox
+from rlm_secure.environments.waiting import Remaining
 from rlm_secure.errors import CellTimeout, PolicyError, SessionEnded
 
 ENDLESS = "while True: pass"
@@ -55,6 +58,12 @@ def test_a_cell_that_takes_too_long_is_told_the_seconds_that_its_caller_gave() -
                 assert isinstance(result.error, CellTimeout) and said in str(result.error)
 
     asyncio.run(use())
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda seconds: pickle.loads(pickle.dumps(seconds))])
+def test_seconds_that_are_left_reach_other_processes(again: Any) -> None:
+    seconds = again(Remaining(0.5, 2))
+    assert (seconds, seconds.given) == (0.5, 2)
 
 
 def test_it_has_files() -> None:

@@ -192,6 +192,47 @@ def test_more_values_than_a_result_carries_are_an_error(sandbox: Sandbox) -> Non
         _ = result.values["many"]
 
 
+@pytest.mark.parametrize("limit", [4096, 65536, 8 << 20])
+def test_a_result_of_texts_that_take_the_most_bytes_arrives(limit: int) -> None:
+    face = "\U0001f600"  # four bytes of text, twelve of JSON
+    with Sandbox({"extends": "standard", "limits": {"result_bytes": limit}}) as small:
+        small.run("import sys\nkept = 5")
+        out = f"text = '{face}' * {limit}\nprint(text)\nprint(text, file=sys.stderr)\n"
+        shown = small.run(f"{out}'{face}' * {min(limit, 174_760)}", timeout=20.0).check()
+        failed = small.run(f"{out}raise ValueError(text)", timeout=20.0)
+        named = small.run(f"{out}class {chr(0x10330) * 128}: ...\n{chr(0x10330) * 128}()", timeout=20.0).check()
+        for result in (shown, failed, named):
+            assert result.stdout.startswith(face) and result.stderr.startswith(face) and result.dropped_bytes > 0
+            assert small.run("kept").check().value == 5
+        with pytest.raises(ValueTooLarge):
+            _ = shown.value
+        with pytest.raises(ValueNotPlain):
+            _ = named.value
+        assert isinstance(failed.error, CellException) and str(failed.error).startswith(f"ValueError: {face}")
+
+
+@pytest.mark.parametrize(("limit", "names"), [(4096, 240), (8 << 20, 300)])
+def test_values_of_variables_that_a_result_does_not_name_are_asked_for(limit: int, names: int) -> None:
+    with Sandbox({"extends": "standard", "limits": {"result_bytes": limit}}) as small:
+        result = small.run("\n".join(f"v{n} = list(range({n}))" for n in range(names))).check()
+        last = f"v{names - 1}"
+        assert last not in result.locals and result.values[last] == list(range(names - 1))
+        for name in ("never", "_private", 5):
+            with pytest.raises(KeyError):
+                _ = result.values[name]
+        small.run("v0 = None").check()
+        with pytest.raises(ValueUnavailable, match="gone on"):
+            _ = result.values[f"v{names - 2}"]
+
+
+def test_a_variable_that_a_result_had_no_room_for_is_not_shown_as_an_empty_text() -> None:
+    with Sandbox({"extends": "standard", "limits": {"result_bytes": 4096}}) as small:
+        result = small.run("a = 5\nprint('x' * 9_000)").check()
+        assert result.locals["a"] == result.reprs["a"] == "[not in this result, which is full]"
+        assert result.values["a"] == 5
+        assert small.run("b = 1").check().locals["a"] == 5
+
+
 @pytest.mark.parametrize("limit", [4096, 8192, 16384])
 def test_what_does_not_fit_into_one_result_is_an_error_with_its_size(limit: int) -> None:
     policy = {"extends": "standard", "limits": {"result_bytes": limit}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import os
 import pickle
@@ -96,6 +98,36 @@ def test_a_context_may_be_larger_than_the_memory_of_a_session():
     text = "0123456789" * 30_000_000
     with Sandbox(policy=policy, context=text) as box:
         assert box.run("print(len(context), context[299_999_990:])").stdout == "300000000 0123456789\n"
+
+
+class Text(str):
+    """A str as templates and arrays have them."""
+
+
+class Longer(Text):
+    def __len__(self) -> int:
+        return 1000
+
+
+@pytest.mark.parametrize("kind", [Text, Longer])
+@pytest.mark.parametrize("letter", ["a", "\xe9", "\u0100", "\U0001f600"])
+def test_a_text_of_a_subclass_is_read_from_no_memory_that_was_freed(kind, letter, way):
+    flat = flatten(kind(letter * 96), Gate(load_policy("strict")))
+    others = [f"{number:02d}" + "\U0001f680" * 94 for number in range(50)] + [f"{n:02d}" + "z" * 94 for n in range(50)]
+    gc.collect()
+    assert bytes(flat.view).decode({1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}[flat.width]) == letter * 96
+    assert flat.length == 96 and len(set(others)) == 100
+    with Sandbox(context=kind(letter * 96)) as box:
+        assert box.run("context").value == letter * 96
+
+
+def test_memory_of_a_text_that_nobody_holds_is_given_to_others():
+    copy = str.__str__(Text("a" * 96))
+    buffer = (ctypes.c_char * 96).from_address(id(copy) + context._header(True, 1))
+    assert buffer.raw == b"a" * 96
+    del copy
+    others = [f"{number:02d}" + "z" * 94 for number in range(1000)]
+    assert buffer.raw != b"a" * 96 and len(others) == 1000
 
 
 def test_a_list_that_a_session_has_no_memory_for_is_an_error_that_names_the_limit():

@@ -31,8 +31,10 @@ from rlm_secure.events import (
     LimitReached,
     Noticed,
     RunCompleted,
+    SubcallCompleted,
     Violation,
 )
+from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.logger import AuditLog, RLMLogger, VerbosePrinter
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import MIB, Policy
@@ -127,18 +129,29 @@ def test_children_that_cannot_begin_count_as_refused(monkeypatch: pytest.MonkeyP
     assert completion.response == "Error: Child RLM completion failed - EnvironmentUnavailable"
 
 
-def test_what_an_audit_log_says_of_its_failure_stays_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = loop.get_environment
+@pytest.mark.parametrize("ask", ["rlm_query('q')", "rlm_query_batched(['q'] * 3)"])
+@pytest.mark.parametrize("event", ["session_start", "refusal"])
+def test_a_child_that_cannot_be_audited_ends_the_run(event: str, ask: str) -> None:
+    class Full(AuditLog):
+        started = 0
 
-    def only_the_root(name: str, options: Any) -> Any:
-        if options["depth"] > 1:
+        def session_start(self, session: str, *, policy: str, report: EnforcementReport) -> None:
+            self.started += 1
+            if self.started > 1 and event == "session_start":
+                raise AuditLogError("/tmp/secret-dir/audit.jsonl became shorter")
+
+        def refusal(self, session: str, *, rule: str, reason: str) -> None:
             raise AuditLogError("/tmp/secret-dir/audit.jsonl became shorter")
-        return real(name, options)
 
-    monkeypatch.setattr(loop, "get_environment", only_the_root)
-    turns = [cell("final_answer(rlm_query('q'))")]
-    completion = scripted(turns, "ok", child_turns=["x"], max_depth=2, policy=bounded()).completion("c")
-    assert completion.response == "Error: Child RLM completion failed - AuditLogError"
+    heard = Heard()
+    code = f"try:\n    {ask}\nexcept BaseException as error:\n    print(error)"
+    child = [cell("llm_query('q', model='gpt-4')"), *["FINAL(x)"] * 9]
+    policy, turns = bounded(), [cell(code), cell("final_answer('on')")]
+    run = scripted(turns, "ok", child_turns=child, max_depth=2, policy=policy, audit=Full(), on_event=heard)
+    with pytest.raises(AuditLogError, match="became shorter"):
+        run.completion("c")
+    assert heard.of(CellCompleted) == []
+    assert "Error: Child RLM completion failed - AuditLogError" in [each.error for each in heard.of(SubcallCompleted)]
 
 
 def test_a_child_s_answer_is_within_the_bounds_of_a_reply_and_of_a_batch() -> None:
@@ -271,15 +284,16 @@ def test_calls_of_cells_that_are_refused_are_written_down(
     assert [event.rule for event in heard.of(Violation)] == rules
 
 
+@pytest.mark.parametrize("error", [AuditLogError, OSError])
 @pytest.mark.parametrize("code", ["llm_query('q', model='gpt-4')", "llm_query('q')", "rlm_query('q')"])
-def test_a_refused_call_that_cannot_be_written_down_ends_the_run(code: str) -> None:
+def test_a_refused_call_that_cannot_be_written_down_ends_the_run(code: str, error: type[Exception]) -> None:
     class Full(AuditLog):
         def refusal(self, session: str, *, rule: str, reason: str) -> None:
-            raise AuditLogError("no room")
+            raise error("no room")
 
     policy = bounded(lm={"reply_bytes": 1_000})
     run = scripted([cell(code), cell("final_answer('on')")], "x" * 1_001, policy=policy, audit=Full())
-    with pytest.raises(AuditLogError, match="no room"):
+    with pytest.raises(AuditLogError, match="no room" if error is AuditLogError else "did not take a refusal: OSError"):
         run.completion("c")
 
 

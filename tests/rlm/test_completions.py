@@ -450,10 +450,27 @@ def test_an_answer_that_fits_is_given_as_the_schemas_type(schema, turn, parsed) 
 
 
 @pytest.mark.parametrize("schema", [TypeAdapter(int | None), TypeAdapter(str | None), {"type": ["integer", "null"]}])
-@pytest.mark.parametrize("code", ["final_answer(None)", "answer['content'] = None; answer['ready'] = True"])
+@pytest.mark.parametrize(
+    "code",
+    ["final_answer(None)", "answer['content'] = None; answer['ready'] = True", "found = None\nFINAL_VAR('found')"],
+)
 def test_none_is_an_answer_where_the_schema_has_it(schema, code: str) -> None:
     completion = scripted([cell(code)], answer_schema=schema).completion("c")
     assert (completion.parsed, completion.response) == (None, "null")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "final_answer('None')",
+        "answer['content'] = 'None'; answer['ready'] = True",
+        "name = 'None'\nFINAL_VAR('name')",
+        "class Named:\n    def __str__(self): return 'None'\nfinal_answer(Named())",
+    ],
+)
+def test_a_text_that_reads_none_is_that_text(code: str) -> None:
+    completion = scripted([cell(code)], answer_schema=TypeAdapter(str | None)).completion("c")
+    assert (completion.parsed, completion.response) == ("None", "None")
 
 
 def test_none_is_no_answer_where_the_schema_has_it_not() -> None:

@@ -131,7 +131,7 @@ class CloudLease(Lease):
         self._kept_until = time.monotonic() + ttl_seconds / 2
         try:
             _leases.add(self)  # first: what is being created ends with the process as well
-            if _ending.is_set():  # a thread that lost its sandbox to the end of the process would make another one
+            if _ending:  # a thread that lost its sandbox to the end of the process would make another one
                 raise EnvironmentUnavailable(f"this process is ending: it makes no further {provider.name} sandbox")
             self._start(create_seconds)
         except BaseException:  # Ctrl-C as well: the sandbox would keep running, and cost money
@@ -489,12 +489,15 @@ class CloudLease(Lease):
 
 _leases: set[CloudLease] = set()  # of the kind that is copied in one step: a signal's handler cannot wait for a lock
 
-_ending = threading.Event()  # set before the leases are looked at: a later one either sees it, or is looked at
+#: True before the leases are looked at: a later one either sees it, or is looked at. No Event: to set one takes its
+#: lock, for which a signal's handler would wait that came while the process's exit held it.
+_ending = False
 
 
 def last() -> list[CloudLease]:
     """Every lease of this process that is not closed, for the end of the process: no further one begins."""
-    _ending.set()
+    global _ending
+    _ending = True
     return list(_leases)
 
 
@@ -507,7 +510,8 @@ def close_all() -> None:
 @atexit.register
 def end() -> None:
     """At the process's exit, and before the exit handler of an SDK that leases need: close all, and begin no other."""
-    _ending.set()
+    global _ending
+    _ending = True
     close_all()
 
 

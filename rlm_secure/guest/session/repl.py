@@ -327,15 +327,17 @@ class Repl:
 
     def _final_var(self) -> Callable[[Any], str]:
         def FINAL_VAR(name: Any) -> str:
+            value = name
             if not _is_text(name):
                 text = str(name)
             else:
                 key = str.__str__(name).strip().strip("\"'")
                 if key not in self.namespace or guards.is_internal(key):
                     return f"Error: Variable '{key[:100]}' not found. {self._scaffold['SHOW_VARS']()}"
-                text = str(self.namespace[key])
+                value = self.namespace[key]
+                text = str(value)
             text = str.__str__(text)  # a cell's __str__ may return a subclass of str
-            self.final = {"text": text}
+            self.final = {"text": text, "whole": None} if value is None else {"text": text}
             return text
 
         return FINAL_VAR

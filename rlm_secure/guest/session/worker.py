@@ -9,7 +9,7 @@ A `done` frame carries
     value            null, or such an entry: of the last expression, of the variable that `value` asked for, of the
                      list of findings that `check` asked for, each {reason, message, line}, or of a digest in hex
     files            name -> size of each file that the cell wrote
-    answer           null or {text, whole?}
+    answer           null or {text, whole?}; whole is null where it is None
     error            null or {kind: exception|refused|memory|interrupted, message, rule?}
     cpu, peak        CPU seconds of the cell; peak resident bytes of the process
 For a `read` request, `answer.text` is the variable's text; `answer` is null if there is no such variable.
@@ -492,38 +492,40 @@ class SessionWorker:
             return
         for entry in result["variables"].values():
             entry.pop("whole", None)  # it can be asked for
-        if not self._channel.send_within(result, limit):
-            # Escaped JSON can be six times as long as the text: drop the least important parts first.
-            value = result["value"]
-            if value is not None:
-                text = value.get("repr", "")
-                if len(text) > limit // 32:
-                    value["repr"] = f"{text[: limit // 32]}... [{len(text)} long]"
-                _leave_out(value, limit // 2)
-                if self._channel.send_within(result, limit):
-                    return
-            for field in ("stdout", "stderr"):
-                kept = result[field][: limit // 32]
-                result["dropped"] += len(result[field]) - len(kept)
-                result[field] = kept
-            if result["error"] is not None:
-                result["error"]["message"] = result["error"]["message"][: limit // 32]
-            result["variables"] = {name: {"type": about["type"]} for name, about in result["variables"].items()}
+        if self._channel.send_within(result, limit):
+            return
+        # Escaped JSON can be six times as long as the text: drop the least important parts first.
+        value = result["value"]
+        shown = "" if value is None else value.get("repr", "")
+        if value is not None:
+            _show(value, shown, limit // 32)
+            _leave_out(value, limit // 2)
             if self._channel.send_within(result, limit):
                 return
-            result["variables"], result["gone"] = {}, None  # what the host was told may be wrong now
-            self._repl.changes.forget()
+        _shorten(result, limit // 32)
+        result["variables"] = {name: {"type": about["type"]} for name, about in result["variables"].items()}
+        self._repl.changes.forget()  # the next result has room for what this one does not say
+        if self._channel.send_within(result, limit):
+            return
+        result["variables"], result["gone"] = {}, None
+        if value is not None:
+            _leave_out(value, 0)
+        for field, what, nothing in (("files", "list of the files", {}), ("answer", "answer", None)):
+            if self._channel.send_within(result, limit):
+                return
+            if result[field]:
+                result[field] = nothing
+                message = f"the {what} is larger than the policy's limits.result_bytes of {limit}"
+                result["error"] = {"kind": "refused", "message": message, "rule": "result-bytes"}
+                result["stderr"] += message + "\n"
+        # What is left is short texts, of which each character may take twelve bytes: without an answer, the host would
+        # wait for one until it kills the worker.
+        most = limit // 32
+        while not self._channel.send_within(result, limit) and most:
+            most //= 2
+            _shorten(result, most)
             if value is not None:
-                _leave_out(value, 0)
-            for field, what, nothing in (("files", "list of the files", {}), ("answer", "answer", None)):
-                if self._channel.send_within(result, limit):
-                    return
-                if result[field]:
-                    result[field] = nothing
-                    message = f"the {what} is larger than the policy's limits.result_bytes of {limit}"
-                    result["error"] = {"kind": "refused", "message": message, "rule": "result-bytes"}
-                    result["stderr"] += message + "\n"
-            self._channel.send_within(result, limit)
+                _show(value, shown, most)
 
     def _ask(self, call: dict[str, Any]) -> Any:
         """Send one call of a cell to the host and return the reply. Raises HostError, CellInterrupted, ValueError."""
@@ -550,6 +552,24 @@ class SessionWorker:
 def _done() -> dict[str, Any]:
     """The result of a request that runs no code of a cell: garbage collection, which may close generators, is off."""
     return {**_nothing(), "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "cpu": 0.0}
+
+
+def _shorten(result: dict[str, Any], most: int) -> None:
+    """Cut each text of `result` to `most` characters."""
+    for field in ("stdout", "stderr"):
+        kept = result[field][:most]
+        result["dropped"] += len(result[field]) - len(kept)
+        result[field] = kept
+    if result["error"] is not None:
+        result["error"]["message"] = result["error"]["message"][:most]
+
+
+def _show(value: dict[str, Any], text: str, most: int) -> None:
+    """Have the entry `value` show `most` characters of `text`, and of why it is no data, if it is none."""
+    if len(text) > most:
+        value["repr"] = f"{text[:most]}... [{len(text)} long]"
+    if "why" in value and "size" not in value:
+        value["why"] = value["why"][:most]
 
 
 def _leave_out(value: dict[str, Any], most: int) -> None:
