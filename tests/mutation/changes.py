@@ -152,6 +152,8 @@ def _silent(node: ast.AST) -> list[ast.AST]:
         return [node]
     if isinstance(node, ast.AnnAssign):
         return [node.annotation]
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        return [node]
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [*node.decorator_list, *([node.returns] if isinstance(node, ast.FunctionDef) and node.returns else [])]
     return []

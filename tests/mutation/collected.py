@@ -26,7 +26,7 @@ from _pytest.runner import runtestprotocol
 from tests.mutation.record import ROOT
 
 #: Tests that take long, or run in processes of their own.
-_LEFT_OUT = "not linear and not long_to_refuse and not thread and not reader"
+_LEFT_OUT = "not is_linear and not long_to_refuse and not threads and not breaks_no_thread and not breaks_one"
 _OPTIONS = (
     "-q", "-k", _LEFT_OUT, "--capture=no", "--assert=plain", "--tb=native", "--hypothesis-seed=0",
     "-o", "addopts=--import-mode=importlib",
