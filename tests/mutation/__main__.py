@@ -33,6 +33,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600.0, help="no new mutant of a file is tried after so long")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("-v", "--verbose", action="store_true", help="tell by which test each was noticed, and how soon")
+    parser.add_argument("--quick", action="store_true", help="try nothing a second time that the quick way has tried")
     parser.add_argument("--json", action="store_true", help="print one JSON document, with what is recorded")
     parser.add_argument("--record", action="store_true", help=f"keep what was found in tests/{RECORD.name}")
     options = parser.parse_args()
@@ -44,7 +45,7 @@ def main() -> int:
             found[name] = _tried(name, options, scratch)
             if not options.json:
                 _say(name, found[name])
-            if options.record and found[name]["tried"] == found[name]["mutants"]:
+            if options.record and not options.quick and found[name]["tried"] == found[name]["mutants"]:
                 keep(name, found[name])
     if options.json:
         print(json.dumps({"files": found, "recorded": recorded(), "survivors": SURVIVORS}, indent=2))
@@ -57,7 +58,7 @@ def _tried(name: str, options: argparse.Namespace, scratch: Path) -> dict[str, A
     every = [mutant for mutant in trial.mutants if not options.line or mutant.line in options.line]
     chosen = random.Random(options.seed).sample(every, min(options.sample or len(every), len(every)))
     trial.prepare()
-    verdicts = trial.run(chosen, options.jobs, begun + options.seconds)
+    verdicts = trial.run(chosen, options.jobs, begun + options.seconds, again=not options.quick)
     for mutant, verdict in verdicts.items() if options.verbose else ():
         print(f"{verdict.seconds:6.1f} s  line {mutant.line}: {mutant.key}  {verdict.test or verdict.status}")
     alive = {mutant: verdict for mutant, verdict in verdicts.items() if verdict.status != FAILED}

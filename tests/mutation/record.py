@@ -11,7 +11,10 @@ ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "tests" / "mutation.json"
 _LANGUAGE = tuple(
     f"tests/guest/test_{name}.py"
-    for name in ("class_stores", "names", "guards", "hooks", "unbound_methods", "changes", "inlined")
+    for name in (
+        "attribute_builtins", "borrowed", "class_stores", "compiler", "contexts", "copying", "facades", "guards", "hooks",
+        "inlined", "names", "ordered_dict", "registry", "type_variables",
+    )  # fmt: skip
 )
 #: The tests of each file that is mutated, the quickest first.
 TESTS: dict[str, tuple[str, ...]] = {

@@ -28,6 +28,7 @@ from tests.mutation.changes import Mutant, mutants
 from tests.mutation.collected import (
     ENDED_WELL,
     FAILED,
+    NOT_IN_PLACE,
     UNDECIDED,
     Code,
     Runner,
@@ -84,11 +85,17 @@ class Trial:
                 importlib.import_module(module)
         self._in_a_process(lambda: self._alone_together(sorted(lines, key=self._measured.seconds.__getitem__)))
 
-    def run(self, chosen: Sequence[Mutant], jobs: int, until: float) -> dict[Mutant, Verdict]:
-        """What became of each that could be tried before `until`. Raises RuntimeError where that is worth nothing."""
+    def run(self, chosen: Sequence[Mutant], jobs: int, until: float, *, again: bool = True) -> dict[Mutant, Verdict]:
+        """What became of each that could be tried before `until`. Raises RuntimeError where that is worth nothing.
+
+        `again`: what survives the quick way is tried the slow way.
+        """
         quickly = [mutant for mutant in chosen if not self._is_early(mutant)]
         found = self._quick_way(quickly, jobs, until)
-        left = [mutant for mutant in chosen if mutant not in found or found[mutant].status != FAILED]
+        left = [
+            mutant for mutant in chosen if mutant not in found or (again and found[mutant].status != FAILED)
+            or found[mutant].status == NOT_IN_PLACE
+        ]  # fmt: skip
         found.update(self._slow_way(left, jobs, until))
         noticing = sorted({verdict.test for verdict in found.values() if verdict.test})
         self._in_a_process(lambda: self._each_alone(noticing))
@@ -189,11 +196,11 @@ class Trial:
                     begun = time.monotonic()
                     if begun > until:
                         break
-                    if concerned := self._concerned(items, mutant):
-                        put = lambda mutant=mutant: code.replace(mutant.code(self._path))  # noqa: E731
-                        verdict = runner.noticed(concerned, put)
-                        told.write(json.dumps([index, *verdict, time.monotonic() - begun]) + "\n")
-                        told.flush()
+                    concerned = self._concerned(items, mutant)
+                    put = lambda mutant=mutant: code.replace(mutant.code(self._path))  # noqa: E731
+                    verdict = runner.noticed(concerned, put)
+                    told.write(json.dumps([index, *verdict, time.monotonic() - begun]) + "\n")
+                    told.flush()
             return ENDED_WELL
 
         return collect(self._name, self._unchanged, self._tests, work)
