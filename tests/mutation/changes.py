@@ -71,7 +71,9 @@ class Mutant:
     @cached_property
     def key(self) -> str:
         """What names it in a table, wherever its line moves to."""
-        return f"{self.tree.text[self.line - 1].strip()}: {_short(self.old)} -> {_short(self.new)}"
+        _, within, *_ = self.tree.around(self.old)
+        named = f"{within.arg}=" if isinstance(within, ast.keyword) else ""
+        return f"{self.tree.text[self.line - 1].strip()}: {named}{_short(self.old)} -> {named}{_short(self.new)}"
 
     @property
     def lines(self) -> range:

@@ -7,23 +7,42 @@ _SHORT_CUT = "a short cut for most frames: what stands below it finds the same"
 _SHORT_CUT_SIZE = "a short cut for most texts: what stands below it finds the same"
 _SIZE = "its size in memory alone"
 _READ = "how much is read at once: what stands behind a frame is kept for the next"
+_ENDLESS = "what was read from JSON is in no circle"
 SURVIVORS: dict[str, dict[str, str]] = {
     "rlm_secure/broker/protocol.py": {
+        '_encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", '
+        '":")).encode: check_circular=False -> check_circular=True': _ENDLESS,
         "Findings = Mapping[str, tuple[str, str]]: Findings = Mapping[str, tuple[str, str]] -> nothing":
             "a name for annotations, which are not evaluated",
         "return os.urandom(8).hex(): 8 -> 9": "a longer one is as good",
-        "files={} if files == {} else file_sizes(files),: {} if files == {} else file_sizes(files) -> {} if False "
-        "else file_sizes(files)": _SHORT_CUT_SIZE,
+        "if 4 * max(len(stdout), len(stderr)) > stdout_bytes:: 4 * max(len(stdout), len(stderr)) > stdout_bytes -> "
+        "4 * max(len(stdout), len(stderr)) >= stdout_bytes": _SHORT_CUT_SIZE,
+        "if 4 * max(len(stdout), len(stderr)) > stdout_bytes:: 4 -> 5": _SHORT_CUT_SIZE,
+        "if 4 * max(len(stdout), len(stderr)) > stdout_bytes:: if 4 * max(len(stdout), len(stderr)) > "
+        "stdout_bytes: stdout, cut_of_stdout = _kept(stdout, stdout_by -> if True: stdout, cut_of_stdout = "
+        "_kept(stdout, stdout_bytes) stderr, cut_of_stderr = _kept(stderr, s": _SHORT_CUT_SIZE,
+        "files={} if files == {} else file_sizes(files),: files={} if files == {} else file_sizes(files) -> "
+        "files={} if False else file_sizes(files)": _SHORT_CUT_SIZE,
+        "if 4 * len(text) <= most:: 4 * len(text) <= most -> 4 * len(text) < most": _SHORT_CUT_SIZE,
+        "if 4 * len(text) <= most:: 4 -> 5": _SHORT_CUT_SIZE,
         "if 4 * len(text) <= most:: if 4 * len(text) <= most: return (text, 0) -> if False: return (text, 0)":
             _SHORT_CUT_SIZE,
         "return 4 * len(text) <= most or (len(text) <= most and len(text.encode()) <= most): 4 * len(text) <= most "
+        "-> 4 * len(text) < most": _SHORT_CUT_SIZE,
+        "return 4 * len(text) <= most or (len(text) <= most and len(text.encode()) <= most): 4 * len(text) <= most "
         "or (len(text) <= most and len(text.encode()) <= most) -> len(text) <= most and len(text.encode()) <= most":
             _SHORT_CUT_SIZE,
+        "return 4 * len(text) <= most or (len(text) <= most and len(text.encode()) <= most): 4 -> 5": _SHORT_CUT_SIZE,
         "return 4 * len(text) <= most or (len(text) <= most and len(text.encode()) <= most): len(text) <= most and "
         "len(text.encode()) <= most -> len(text.encode()) <= most": _SHORT_CUT_SIZE,
+        "if (: if value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 * "
+        "most -> if False: return 0": _SHORT_CUT_SIZE,
         "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
         "* most -  -> kind is bool or kind is float or (kind is int and value.bit_length() <= 3 * most - 6) or "
         "(kind is st": _SHORT_CUT_SIZE,
+        "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
+        "* most -  -> value is None and kind is bool and (kind is float) and (kind is int and value.bit_length() "
+        "<= 3 * mo": _SHORT_CUT_SIZE,
         "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
         "* most -  -> value is None or kind is bool or (kind is int and value.bit_length() <= 3 * most - 6) or "
         "(kind is st": _SHORT_CUT_SIZE,
@@ -36,6 +55,7 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
         "* most -  -> value is None or kind is float or (kind is int and value.bit_length() <= 3 * most - 6) or "
         "(kind is s": _SHORT_CUT_SIZE,
+        "or (kind is int and value.bit_length() <= 3 * most - 6): 3 * most -> 3 + most": _SHORT_CUT_SIZE,
         "or (kind is int and value.bit_length() <= 3 * most - 6): 6 -> 7": _SHORT_CUT_SIZE,
         "or (kind is int and value.bit_length() <= 3 * most - 6): value.bit_length() <= 3 * most - 6 -> "
         "value.bit_length() < 3 * most - 6": _SHORT_CUT_SIZE,
@@ -43,15 +63,21 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "or (kind is str and 6 * len(value) + 2 <= most): 6 * len(value) + 2 <= most -> 6 * len(value) + 2 < most":
             _SHORT_CUT_SIZE,
         "or (kind is str and 6 * len(value) + 2 <= most): 6 -> 7": _SHORT_CUT_SIZE,
+        "return 0: 0 -> 1": "any number within the bound says the same",
         "if not names:: if not names: return () -> if False: return ()": _SHORT_CUT_SIZE,
-        "if not 0 <= number <= _LARGEST:: 0 -> 1": "a number within the bounds was returned above",
+        "if not isinstance(shown, str) or (shown and not _fits(shown, value_bytes)):: shown and (not _fits(shown, "
+        "value_bytes)) -> not _fits(shown, value_bytes)": _SHORT_CUT_SIZE,
+        "if has_value and (size := _size(value, value_bytes)) > value_bytes:: has_value and (size := _size(value, "
+        "value_bytes)) > value_bytes -> (size := _size(value, value_bytes)) > value_bytes": "no value has no size",
+        'return Variable(kind, value, has_value, shown, whole, least, inert_line(why) if why else ""), cut: '
+        "inert_line(why) if why else '' -> inert_line(why) if True else ''": _SHORT_CUT_SIZE,
     },
     "rlm_secure/guest/wire.py": {
         "if raw.count(b\"[\") + raw.count(b\"{\") <= MAX_DEPTH and not _has_long_number(raw):: if raw.count(b'[') "
         "+ raw.count(b'{') <= MAX_DEPTH and (not _has_long_number(raw)): return -> if False: return": _SHORT_CUT,
         "if raw.count(b\"[\") + raw.count(b\"{\") <= MAX_DEPTH and not _has_long_number(raw):: raw.count(b'[') + "
         "raw.count(b'{') <= MAX_DEPTH -> raw.count(b'[') + raw.count(b'{') < MAX_DEPTH": _SHORT_CUT,
-        "if max(accumulate(steps), default=0) > MAX_DEPTH:: 0 -> 1":
+        "if max(accumulate(steps), default=0) > MAX_DEPTH:: default=0 -> default=1":
             "bytes without brackets: either is below the bound",
         "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS -> "
         "len(raw) >= MAX_DIGITS": _SHORT_CUT,
@@ -118,7 +144,7 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "len(raw) >= MAX_DIGITS": _SHORT_CUT,
         "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS and "
         "_TOO_LONG in raw.translate(_DIGITS_ALIKE) -> _TOO_LONG in raw.translate(_DIGITS_ALIKE)": _SHORT_CUT,
-        'return max(accumulate(memoryview(bare.translate(_STEPS, _NOT_BRACKETS)).cast("b")), default=0): 0 -> 1':
-            "bytes without brackets: either is below the bound",
+        'return max(accumulate(memoryview(bare.translate(_STEPS, _NOT_BRACKETS)).cast("b")), default=0): default=0 '
+        "-> default=1": "bytes without brackets: either is below the bound",
     },
 }
