@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import sys
 import time
 from datetime import UTC, datetime
@@ -53,7 +54,7 @@ def main() -> int:
 
 
 def _tried(name: str, options: argparse.Namespace, scratch: Path) -> dict[str, Any]:
-    begun = time.monotonic()
+    begun, used = time.monotonic(), _used()
     trial = Trial(name, TESTS[name], scratch)
     every = [mutant for mutant in trial.mutants if not options.line or mutant.line in options.line]
     chosen = random.Random(options.seed).sample(every, min(options.sample or len(every), len(every)))
@@ -70,6 +71,7 @@ def _tried(name: str, options: argparse.Namespace, scratch: Path) -> dict[str, A
         "tried": len(verdicts),
         "survived": len(alive),
         "seconds": round(time.monotonic() - begun),
+        "processor_seconds": round(_used() - used),
         "unexplained": [
             {"line": each.line, "change": each.key, **({"undecided": True} if alive[each].status == UNDECIDED else {})}
             for each in sorted(unexplained, key=lambda each: (each.line, each.key))
@@ -77,9 +79,16 @@ def _tried(name: str, options: argparse.Namespace, scratch: Path) -> dict[str, A
     }
 
 
+def _used() -> float:
+    """Processor time of all processes that have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
 def _say(name: str, found: dict[str, Any]) -> None:
     survived = f"{found['survived']} survived, {len(found['unexplained'])} unexplained"
-    print(f"{name}: {found['tried']} of {found['mutants']} mutants tried in {found['seconds']} s, {survived}")
+    took = f"{found['seconds']} s ({found['processor_seconds']} s of processor time)"
+    print(f"{name}: {found['tried']} of {found['mutants']} mutants tried in {took}, {survived}")
     for each in found["unexplained"]:
         print(f"  line {each['line']}: {each['change']}{', undecided' if 'undecided' in each else ''}")
     sys.stdout.flush()

@@ -13,15 +13,13 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-import threading
 import time
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+import coverage
 import pytest
 
 from tests.mutation.changes import Mutant, mutants
@@ -76,14 +74,13 @@ class Trial:
 
     def prepare(self) -> None:
         """Find out which tests run which lines. Raises RuntimeError where a test fails without any change."""
-        self._in_a_process(self._measure)
+        self._ends_well(self._forked(self._measure))
         told = json.loads(self._file("measured").read_text(encoding="utf-8"))
         lines = {test: set(numbers) for test, numbers in told["lines"].items()}
         self._measured = Measured(set(told["early"]), lines, told["seconds"], told["modules"])
         for module in self._measured.modules:  # once, for all processes from now on
             with suppress(Exception):
                 importlib.import_module(module)
-        self._in_a_process(lambda: self._alone_together(sorted(lines, key=self._measured.seconds.__getitem__)))
 
     def run(self, chosen: Sequence[Mutant], jobs: int, until: float, *, again: bool = True) -> dict[Mutant, Verdict]:
         """What became of each that could be tried before `until`. Raises RuntimeError where that is worth nothing.
@@ -96,80 +93,54 @@ class Trial:
             mutant for mutant in chosen if mutant not in found or (again and found[mutant].status != FAILED)
             or found[mutant].status == NOT_IN_PLACE
         ]  # fmt: skip
-        found.update(self._slow_way(left, jobs, until))
-        noticing = sorted({verdict.test for verdict in found.values() if verdict.test})
-        self._in_a_process(lambda: self._each_alone(noticing))
-        return found
+        slowly = self._slow_way(left, jobs, until)
+        if noticing := {verdict.test for verdict in slowly.values() if verdict.test}:
+            alone = lambda: collect(  # noqa: E731
+                self._name, self._unchanged, self._tests, lambda items: self._each_alone(items, noticing)
+            )
+            self._ends_well(self._forked(alone))
+        return found | slowly
 
     def _file(self, name: str) -> Path:
         return self._scratch / name
 
-    def _in_a_process(self, work: Callable[[], int]) -> None:
-        log = self._file("log")
+    def _forked(self, work: Callable[[], int]) -> tuple[int, Path]:
+        """A process that does `work`, and what it says."""
+        log = self._file(f"log-{len(list(self._scratch.glob('log-*')))}")
         with log.open("wb") as said:
-            if ended(fork(work, said=said.fileno())) != ENDED_WELL:
-                text = log.read_text(encoding="utf-8", errors="replace")
-                raise RuntimeError(f"the tests of {self._name} fail without any change:\n{text[-8000:]}")
+            return fork(work, said=said.fileno()), log
+
+    def _ends_well(self, process: tuple[int, Path]) -> None:
+        pid, log = process
+        if ended(pid) != ENDED_WELL:
+            text = log.read_text(encoding="utf-8", errors="replace")
+            raise RuntimeError(f"the tests of {self._name} fail without any change:\n{text[-8000:]}")
 
     def _measure(self) -> int:
-        found = Measured()
-        lines = found.early
-
-        def of_frame(frame: types.FrameType, what: str, value: Any) -> Any:
-            if what in ("line", "call"):
-                lines.add(frame.f_lineno)
-            return of_frame
-
-        def of_call(frame: types.FrameType, what: str, value: Any) -> Any:
-            return of_frame(frame, what, value) if frame.f_code.co_filename == self._path else None
+        tracer = coverage.Coverage(data_file=None, include=[self._path], config_file=False)
+        seconds: dict[str, float] = {}
 
         def work(items: list[pytest.Item]) -> int:
-            nonlocal lines
             status = ENDED_WELL
-            for index, item in enumerate(items):
-                lines = found.lines[item.nodeid] = set()
+            for item, following in zip(items, [*items[1:], None], strict=True):
+                tracer.switch_context(item.nodeid)
                 begun = time.monotonic()
-                sys.settrace(of_call)  # a test may have taken it away
-                if failed(item, items[index + 1] if index + 1 < len(items) else None):
+                if failed(item, following):
                     print(f"failed: {item.nodeid}")
                     status = FAILED
-                found.seconds[item.nodeid] = time.monotonic() - begun
-            sys.settrace(None)
+                seconds[item.nodeid] = time.monotonic() - begun
+            tracer.stop()
+            lines: dict[str, list[int]] = {test: [] for test in ("", *seconds)}
+            for line, tests in tracer.get_data().contexts_by_lineno(self._path).items():
+                for test in tests:
+                    lines[test].append(line)
             ours = ("rlm_secure", "tests", "__")
-            told = {
-                "early": sorted(found.early), "lines": {test: sorted(each) for test, each in found.lines.items()},
-                "seconds": found.seconds, "modules": [each for each in sys.modules if not each.startswith(ours)],
-            }  # fmt: skip
+            modules = [each for each in sys.modules if not each.startswith(ours)]
+            told = {"early": lines.pop(""), "lines": lines, "seconds": seconds, "modules": modules}
             self._file("measured").write_text(json.dumps(told), encoding="utf-8")
             return status
 
-        threading.settrace(of_call)
-        sys.settrace(of_call)
-        return collect(self._name, self._unchanged, self._tests, work)
-
-    def _alone_together(self, order: list[str]) -> int:
-        """All tests in this order, with the code of the unchanged module put in place as that of a changed one is."""
-
-        def work(items: list[pytest.Item]) -> int:
-            code, named = Code.of(self._name), {item.nodeid: item for item in items}
-            chosen = [named[test] for test in order]
-            status, at = Runner(self._measured.seconds).first_failure(chosen, lambda: code.replace(self._unchanged))
-            if status != ENDED_WELL:
-                print(f"ended with {status}, in the order of the quick way: {chosen[at].nodeid}")
-            return status
-
-        return collect(self._name, self._unchanged, self._tests, work)
-
-    def _each_alone(self, tests: list[str]) -> int:
-        def work(items: list[pytest.Item]) -> int:
-            named = {item.nodeid: item for item in items}
-            runner, status = Runner(self._measured.seconds), ENDED_WELL
-            for test in tests:
-                if test in named and runner.first_failure([named[test]], lambda: True)[0] != ENDED_WELL:
-                    print(f"fails alone: {test}")
-                    status = FAILED
-            return status
-
+        tracer.start()
         return collect(self._name, self._unchanged, self._tests, work)
 
     def _quick_way(self, chosen: list[Mutant], jobs: int, until: float) -> dict[Mutant, Verdict]:
@@ -177,33 +148,49 @@ class Trial:
         for number in range(jobs):
             own, file = chosen[number::jobs], self._file(f"quick-{number}")
             if own:
-                running.append((fork(lambda own=own, file=file: self._quickly(own, file, until)), own, file))
+                running.append((self._forked(lambda own=own, file=file: self._quickly(own, file, until)), own, file))
         found: dict[Mutant, Verdict] = {}
-        for pid, own, file in running:
-            if ended(pid) != ENDED_WELL:
-                raise RuntimeError(f"the tests of {self._name} cannot be collected")
+        for process, own, file in running:
+            self._ends_well(process)
             for line in file.read_text(encoding="utf-8").splitlines():
                 index, *verdict = json.loads(line)
                 found[own[index]] = Verdict(*verdict)
         return found
 
     def _quickly(self, own: list[Mutant], file: Path, until: float) -> int:
+        """Try these, and tell in `file`. FAILED where a test fails that should not."""
+
         def work(items: list[pytest.Item]) -> int:
             code, runner = Code.of(self._name), Runner(self._measured.seconds)
             items.sort(key=lambda item: self._measured.seconds.get(item.nodeid, 0.0))
+            # All of them in this order, with the unchanged module put in place as a changed one is.
+            status, at = runner.first_failure(items, lambda: code.replace(self._unchanged))
+            if status != ENDED_WELL:
+                print(f"ended with {status}, in the order of the quick way: {items[at].nodeid}")
+                return FAILED
+            noticing = set()
             with file.open("w", encoding="utf-8") as told:
                 for index, mutant in enumerate(own):
                     begun = time.monotonic()
                     if begun > until:
                         break
-                    concerned = self._concerned(items, mutant)
                     put = lambda mutant=mutant: code.replace(mutant.code(self._path))  # noqa: E731
-                    verdict = runner.noticed(concerned, put)
-                    told.write(json.dumps([index, *verdict, time.monotonic() - begun]) + "\n")
+                    status, test = runner.noticed(self._concerned(items, mutant), put)
+                    noticing.add(test)
+                    told.write(json.dumps([index, status, test, time.monotonic() - begun]) + "\n")
                     told.flush()
-            return ENDED_WELL
+            return self._each_alone(items, noticing)
 
         return collect(self._name, self._unchanged, self._tests, work)
+
+    def _each_alone(self, items: list[pytest.Item], tests: Collection[str]) -> int:
+        """FAILED where one of the tests fails alone, without any change: it noticed nothing then."""
+        runner, status = Runner(self._measured.seconds), ENDED_WELL
+        for item in items:
+            if item.nodeid in tests and runner.first_failure([item], lambda: True)[0] != ENDED_WELL:
+                print(f"fails alone: {item.nodeid}")
+                status = FAILED
+        return status
 
     def _slow_way(self, chosen: list[Mutant], jobs: int, until: float) -> dict[Mutant, Verdict]:
         found: dict[Mutant, Verdict] = {}
