@@ -57,7 +57,8 @@ def _tried(name: str, options: argparse.Namespace, scratch: Path) -> dict[str, A
     begun, used = time.monotonic(), _used()
     trial = Trial(name, TESTS[name], scratch)
     every = [mutant for mutant in trial.mutants if not options.line or mutant.line in options.line]
-    chosen = random.Random(options.seed).sample(every, min(options.sample or len(every), len(every)))
+    count = min(options.sample or len(every), len(every))
+    chosen = [every[index] for index in sorted(random.Random(options.seed).sample(range(len(every)), count))]
     trial.prepare()
     verdicts = trial.run(chosen, options.jobs, begun + options.seconds, again=not options.quick)
     for mutant, verdict in verdicts.items() if options.verbose else ():

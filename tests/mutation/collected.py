@@ -228,8 +228,7 @@ class Runner:
             status, at = self.first_failure(left, put)
             if status in (ENDED_WELL, NOT_IN_PLACE, UNDECIDED):
                 return status, ""
-            again, _ = self.first_failure([left[at]], put)
-            if again not in (ENDED_WELL, UNDECIDED):
+            if at == 0 or self.first_failure([left[at]], put)[0] not in (ENDED_WELL, UNDECIDED):
                 return FAILED, left[at].nodeid
             left = left[at + 1 :]
         return ENDED_WELL, ""

@@ -1,11 +1,12 @@
 """All changes of one file, tried in two ways.
 
 The quick way collects the tests once, and gives the functions of the module the code of the changed one. It runs the tests
-that run a line of the changed statement, the quickest first. It is not for lines that an import or the collection runs.
+that run a line of the changed statement: those first that noticed changes near it, then the quickest. It is not for lines
+that an import or the collection runs.
 
 The slow way collects the tests after the module was changed: nothing survives but by the slow way. It runs all tests where
 an import or the collection runs the line, and otherwise those that run it, because no other can notice. A test that fails
-must fail alone as well, and pass alone without a change: then it noticed.
+must fail alone as well, the first in its process, and pass alone without a change: then it noticed.
 """
 
 from __future__ import annotations
@@ -168,15 +169,17 @@ class Trial:
             if status != ENDED_WELL:
                 print(f"ended with {status}, in the order of the quick way: {items[at].nodeid}")
                 return FAILED
-            noticing = set()
+            noticing: dict[str, int] = {}
             with file.open("w", encoding="utf-8") as told:
                 for index, mutant in enumerate(own):
                     begun = time.monotonic()
                     if begun > until:
                         break
                     put = lambda mutant=mutant: code.replace(mutant.code(self._path))  # noqa: E731
-                    status, test = runner.noticed(self._concerned(items, mutant), put)
-                    noticing.add(test)
+                    # Those first that have noticed one of the last changes, which were near.
+                    order = sorted(self._concerned(items, mutant), key=lambda item: -noticing.get(item.nodeid, -1))
+                    status, test = runner.noticed(order, put)
+                    noticing[test] = index
                     told.write(json.dumps([index, status, test, time.monotonic() - begun]) + "\n")
                     told.flush()
             return self._each_alone(items, noticing)
