@@ -12,7 +12,7 @@ RECORD = ROOT / "tests" / "mutation.json"
 _LANGUAGE = tuple(
     f"tests/guest/test_{name}.py"
     for name in (
-        "attribute_builtins", "class_stores", "contexts", "copying", "facades", "guards", "hooks",
+        "attribute_builtins", "attributes", "class_stores", "contexts", "copying", "facades", "guards", "hooks",
         "inlined", "names", "ordered_dict", "registry", "type_variables",
     )  # fmt: skip
 )
