@@ -32,7 +32,6 @@ _NOT_BRACKETS: Final = bytes(each for each in range(256) if each not in b"[]{}")
 #: Each bracket as a step up or down, in a signed byte.
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _WHITE: Final = " \t\n\r"
-_OPENING: Final = frozenset("{[")
 
 
 class MalformedJson(ValueError):
@@ -74,12 +73,11 @@ def loads(data: bytes | str, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES) 
 
 def _parsed(document: str) -> Any:
     # As JSONDecoder.decode does, but without its regular expressions for white space.
-    begin = 0 if document[:1] in _OPENING else len(document) - len(document.lstrip(_WHITE))
     try:
-        value, end = _scan(document, begin)
+        value, end = _scan(document, len(document) - len(document.lstrip(_WHITE)))
     except StopIteration as stop:
         raise MalformedJson("not JSON: Expecting value", stop.value) from None
-    if end != len(document) and (rest := document[end:].lstrip(_WHITE)):
+    if rest := document[end:].lstrip(_WHITE):
         raise MalformedJson("not JSON: Extra data", len(document) - len(rest))
     return value
 
@@ -90,8 +88,7 @@ def bound(raw: bytes, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES) -> None
     For callers that pass the bytes to another parser.
     """
     opened = raw.count(b"[") + raw.count(b"{")
-    short = len(raw) <= MAX_DIGITS or not _has_long_number(raw)
-    if short and opened <= depth and opened + raw.count(b",") <= nodes:
+    if opened <= depth and opened + raw.count(b",") <= nodes and not _has_long_number(raw):
         return
     bare = _without_strings(raw, nodes)
     if bare.count(b"[") + bare.count(b"{") + bare.count(b",") > nodes:

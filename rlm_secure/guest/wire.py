@@ -167,14 +167,12 @@ class FrameChannel:
     def receive(self) -> dict[str, Any]:
         """Read one frame and return its object. File descriptors are kept for `take_fd`. Raises Closed."""
         buffer = self._buffer
-        if len(buffer) < _HEADER.size:
-            self._fill(_HEADER.size)
+        self._fill(_HEADER.size)
         (length,) = _HEADER.unpack_from(buffer)
         if length > MAX_FRAME:
             raise Closed(f"frame of {length} bytes")
         end = _HEADER.size + length
-        if len(buffer) < end:
-            self._fill(end)
+        self._fill(end)
         body = buffer[_HEADER.size : end]
         del buffer[:end]
         try:
@@ -191,6 +189,7 @@ class FrameChannel:
         return self._fds.pop()
 
     def _fill(self, size: int) -> None:
+        """Read until the buffer has `size` bytes, and what comes with them. Raises Closed."""
         buffer = self._buffer
         while len(buffer) < size:
             chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64)
@@ -198,5 +197,5 @@ class FrameChannel:
                 raise Closed
             for level, kind, data in ancillary:
                 if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
-                    self._fds.extend(struct.unpack(f"{len(data) // 4}i", data[: len(data) // 4 * 4]))
+                    self._fds.extend(fd for (fd,) in struct.iter_unpack("i", data))
             buffer += chunk

@@ -67,6 +67,7 @@ def test_calls_are_read_whole() -> None:
     assert read(frame(QUERY)) == Call("llm_query", ("a question",))
     assert read(frame(BATCH)) == Call("llm_query_batched", ("a", "b"), "m")
     assert read(frame({**QUERY, "media": ["AP8=", ""]})) == Call("llm_query", ("a question",), media=(b"\0\xff", b""))
+    assert read(frame({**QUERY, "media": [""] * 16})) == Call("llm_query", ("a question",), media=(b"",) * 16)
     assert read(frame({**BATCH, "media": []})) == Call("llm_query_batched", ("a", "b"), "m")
     assert read(frame(TOOL)) == Call("tool", tool="search", args=(1,), kwargs={"k": None})
 
@@ -118,6 +119,7 @@ def test_a_ready_frame_names_walls_and_nothing_else() -> None:
         {"op": "ready", "walls": {"moat": ["full", "e"]}, "details": {}},
         {"op": "ready", "walls": {"seccomp": ["perfect", "e"]}, "details": {}},
         *({"op": "ready", "walls": {"seccomp": wall}, "details": {}} for wall in ("full", ["full"], ["full", 1], [1, "e"])),
+        {"op": "ready", "walls": {"seccomp": {"full": 1, "e": 2}}, "details": {}},
         {"op": "ready", "walls": {"seccomp": ["full", "e", "more"]}, "details": {}},
     ):
         with pytest.raises(ProtocolViolation):
@@ -231,6 +233,7 @@ def test_a_frame_is_one_object_and_nothing_around_it(data: bytes) -> None:
         {**QUERY, "prompts": [1]},
         {**QUERY, "model": "m" * 257},
         {**QUERY, "call": "eval"},
+        {**TOOL, "call": "eval"},
         {**QUERY, "call": ["llm_query"]},
         {**BATCH, "prompts": ["p"] * (protocol.MAX_PROMPTS + 1)},
         {**TOOL, "tool": "os.system"},

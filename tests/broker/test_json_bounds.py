@@ -299,6 +299,7 @@ def test_text_is_refused_exactly_where_json_refuses_it_or_it_is_out_of_bounds(te
 @given(NEARLY)
 @example("NaN")
 @example('{"a":1,"a":2}')
+@example('{"a":[1],"b":{}}')
 @example("[1] 2")
 @example(" [1]\n")
 def test_the_guest_reads_what_json_reads(text: str) -> None:

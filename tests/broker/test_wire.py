@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -52,7 +54,7 @@ def test_a_frame_is_written_whole_where_it_is_within_its_limit(ends) -> None:
     message = {"op": "done", "stdout": "\ud800\u00e9\n", "numbers": [1, 2.5, None, True]}
     whole = {**message, "nonce": "n"}  # that of what it read last
     size = len(json.dumps(whole, separators=(",", ":")))
-    assert not channel.send_within(message, size - 1)
+    assert channel.send_within(message, size - 1) is False
     assert channel.send_within(message, size)
     data = host.recv(1 << 16)
     assert data == struct.pack(">I", size) + json.dumps(whole, separators=(",", ":")).encode()
@@ -92,29 +94,61 @@ def test_what_is_no_json_is_never_written(ends, value: object) -> None:
         host.recv(1)
 
 
+_ENDED = ""
+_DEEP = b"[" * 900 + b"]" * 900
+
+
 @pytest.mark.parametrize(
-    "data",
+    ("data", "why"),
     [
-        b"",
-        b"\0\0\0",
-        struct.pack(">I", wire.MAX_FRAME + 1),
-        framed({"op": "exec"})[:-1],
-        struct.pack(">I", 2) + b"[]",
-        struct.pack(">I", 4) + b"nope",
-        struct.pack(">I", 3) + b"{}}",
-        struct.pack(">I", 4) + b'{"\xe9',
-        framed({"value": "x"})[:4] + b"[" * 14,
-        struct.pack(">I", 2002) + b"[" * 2002,
-        struct.pack(">I", 5010) + b'{"value":' + b"9" * 5000 + b"}",
+        (b"", _ENDED),
+        (b"\0\0\0", _ENDED),
+        (struct.pack(">I", wire.MAX_FRAME + 1), f"frame of {wire.MAX_FRAME + 1} bytes"),
+        (framed({"op": "exec"})[:-1], _ENDED),
+        (struct.pack(">I", 2) + b"[]", "a frame is no object"),
+        (struct.pack(">I", 4) + b"nope", "a frame is not JSON in ASCII"),
+        (struct.pack(">I", 3) + b"{}}", "a frame is something stands behind the value"),
+        (struct.pack(">I", 3) + b'{"\xe9', "a frame is not JSON in ASCII"),
+        (framed({"value": "x"})[:4] + b"[" * 14, "a frame is not JSON in ASCII"),
+        (struct.pack(">I", 2002) + b"[" * 2002, "a frame is nested deeper than 1000"),
+        (struct.pack(">I", 5010) + b'{"value":' + b"9" * 5000 + b"}", "a frame is a number of more than 4300 digits"),
     ],
     ids=range(11),
 )
-def test_a_host_that_ends_or_sends_no_frame_is_nobody_to_work_for(ends, data: bytes) -> None:
+def test_a_host_that_ends_or_sends_no_frame_is_nobody_to_work_for(ends, data: bytes, why: str) -> None:
     channel, host = ends
     host.sendall(data)
     host.shutdown(socket.SHUT_WR)
-    with pytest.raises(wire.Closed):
+    with pytest.raises(wire.Closed) as closed:
         channel.receive()
+    assert str(closed.value) == why
+
+
+def test_a_frame_for_which_there_is_no_stack_left_is_the_end(ends) -> None:
+    channel, host = ends
+    host.sendall(struct.pack(">I", len(_DEEP)) + _DEEP)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 100)
+    try:
+        with pytest.raises(wire.Closed, match="a frame is (maximum recursion depth exceeded|no object)"):
+            channel.receive()  # newer interpreters bound their parser apart from this
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_nothing_is_awaited_behind_a_frame(ends) -> None:
+    """However often a frame is read: with the first bytes, to the last byte, and byte by byte."""
+    channel, host = ends
+    channel._socket.settimeout(20)
+    large = framed({"op": "exec", "code": "x" * 200_000})
+    writer = threading.Thread(target=host.sendall, args=(framed({}) + large,))
+    writer.start()
+    assert channel.receive() == {}
+    assert channel.receive()["op"] == "exec"
+    writer.join()
+    for byte in framed({"op": "retire"})[:4], framed({"op": "retire"})[4:]:
+        host.sendall(byte)
+    assert channel.receive() == {"op": "retire"}
 
 
 def test_the_largest_frame_is_not_refused_for_its_length(ends) -> None:
@@ -129,9 +163,21 @@ def test_the_largest_frame_is_not_refused_for_its_length(ends) -> None:
 def test_a_reader_that_is_gone_is_noticed(ends) -> None:
     channel, host = ends
     host.close()
-    with pytest.raises(wire.Closed):
+    with pytest.raises(wire.Closed) as closed:
         for _ in range(3):
             channel.send_within({"op": "done"}, 100)
+    assert isinstance(closed.value.__cause__, BrokenPipeError)
+
+
+def test_a_connection_that_is_reset_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as ours:
+        theirs, _ = server.accept()
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        theirs.close()
+        monkeypatch.setattr(wire, "FD", ours.fileno())
+        with pytest.raises(wire.Closed) as closed:
+            wire.FrameChannel(ours).send_within({}, 100)
+    assert isinstance(closed.value.__cause__, ConnectionResetError)
 
 
 def test_descriptors_come_with_their_frame(ends) -> None:
@@ -148,6 +194,18 @@ def test_descriptors_come_with_their_frame(ends) -> None:
         received = channel.take_fd()
         assert os.fstat(received).st_ino == inode
         os.close(received)
+
+
+def test_the_last_of_several_descriptors_is_taken_first(ends) -> None:
+    channel, host = ends
+    pipe = os.pipe()
+    socket.send_fds(host, [framed({"op": "context"})], pipe)
+    assert channel.receive() == {"op": "context"}
+    received = [channel.take_fd(), channel.take_fd()]
+    assert [os.fstat(fd).st_ino for fd in received] == [os.fstat(fd).st_ino for fd in pipe]
+    assert os.write(received[0], b"x") == 1 and os.read(pipe[0], 1) == b"x"
+    for fd in (*pipe, *received):
+        os.close(fd)
 
 
 def test_other_ancillary_data_is_no_descriptor(ends) -> None:

@@ -17,11 +17,14 @@ import jsonschema
 import pytest
 
 from rlm_secure.testing import corpus
-from tests import browser, mutation
+from tests import browser
 from tests.evidence import page, sections
 from tests.evidence.__main__ import main
 from tests.evidence.run import ROOT, Command, Output, run
 from tests.evidence.sections import NAMES, Choice
+from tests.mutation import record
+from tests.mutation.changes import mutants
+from tests.mutation.survivors import SURVIVORS
 
 SCHEMA = json.loads(Path(__file__).with_name("schema.json").read_text(encoding="utf-8"))
 SMALL = ("machine", "doctor", "audit", "corpus")
@@ -268,18 +271,18 @@ def test_what_fuzzers_and_the_crawler_found_is_found() -> None:
 
 
 def test_a_recorded_run_of_mutants_says_of_which_text_it_is() -> None:
-    rows = mutation.recorded()
+    rows = record.recorded()
     for name, row in rows.items():
-        assert row["current"] == (mutation._digest(name) == row["sha256"])
+        assert row["current"] == (record.digest(name) == row["sha256"])
         assert row["tried"] == row["mutants"], name  # a part of a file is no record of it
         assert row["unexplained"] == [], name
 
 
 @pytest.mark.slow
 def test_a_reason_is_of_a_change_that_there_is() -> None:
-    for name, reasons in mutation.SURVIVORS.items():
-        changes = {mutant.key for mutant in mutation.mutants(mutation._source(name))}
-        assert [change for change in reasons if change not in changes] == [], name
+    for name, reasons in SURVIVORS.items():
+        changes = [mutant.key for mutant in mutants((record.ROOT / name).read_text(encoding="utf-8"))]
+        assert [change for change in reasons if changes.count(change) != 1] == [], name
 
 
 def test_a_text_of_somebody_else_is_only_text() -> None:

@@ -147,6 +147,40 @@ def test_a_refusal_becomes_the_error_that_its_asker_raises() -> None:
     assert str(refused).startswith("source-bytes: the cell takes 11 bytes")
 
 
+def changed(section: str, **values: Any) -> Gate:
+    part = getattr(POLICY, section).model_copy(update=values)
+    return Gate(POLICY.model_copy(update={section: part}), frozenset({"gpt-5"}))
+
+
+@pytest.mark.parametrize(
+    ("refused", "rule", "reason", "allowed"),
+    [
+        (changed("limits", files=0).files(), "files",
+         "this policy grants no files (limits.files = 0); give the data as a context, or use the policy standard",
+         changed("limits", files=1).files()),
+        (changed("limits", file_bytes=1_000).file_bytes(1_001), "file-bytes",
+         "the file has 1,001 bytes, more than limits.file_bytes = 1,000; raise it or send less",
+         changed("limits", file_bytes=1_000).file_bytes(1_000)),
+        (changed("guardrails", edit=False).edits(), "edits",
+         "this policy serves no questions that edit a table (guardrails.edit = false); ask one that only reads",
+         changed("guardrails", edit=True).edits()),
+        (Gate.runs(8, 7), "lm-calls",
+         "a batch of 8 prompts takes at least as many calls of models, and lm.calls leaves 7; allow more, or send fewer prompts",
+         Gate.runs(7, 7)),
+    ],
+)  # fmt: skip
+def test_what_a_policy_grants_is_refused_beyond_it(refused: Decision, rule: str, reason: str, allowed: Decision) -> None:
+    assert refused == Decision(False, rule, reason)
+    assert allowed == Decision(True, rule)
+
+
+def test_prompts_for_a_model_are_refused_for_their_number_first_then_for_the_model_and_for_their_size() -> None:
+    long = "x" * 11
+    asked = (([long] * 3, "o9"), ([long], "o9"), ([long], "gpt-5"), (["x"], "gpt-5"), (["x"], None))
+    assert [GATE.subcalls(*each).rule for each in asked] == ["lm-batch", "lm-models", "lm-prompt-bytes", "lm-prompts", "lm-prompts"]
+    assert [GATE.subcalls(*each).allowed for each in asked] == [False, False, False, True, True]
+
+
 def test_ingress_is_closed_unless_the_policy_opens_it() -> None:
     assert GATE.ingress() == Decision(
         False, "ingress", "the policy tight opens no port of a sandbox; use the exec transport, or set network.ingress = true"

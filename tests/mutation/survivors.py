@@ -1,0 +1,150 @@
+"""Changes that may survive, by file: each means nothing, or what it means is not to be seen from a test."""
+
+from __future__ import annotations
+
+_OF_LEASES = "nothing in this class: it is LeasedLedger's, and tests/scale/test_leases.py looks at it"
+_SHORT_CUT = "a short cut for most frames: what stands below it finds the same"
+_SHORT_CUT_SIZE = "a short cut for most texts: what stands below it finds the same"
+_SIZE = "its size in memory alone"
+_READ = "how much is read at once: what stands behind a frame is kept for the next"
+_ENDLESS = "what was read from JSON is in no circle"
+SURVIVORS: dict[str, dict[str, str]] = {
+    "rlm_secure/broker/protocol.py": {
+        '_encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", '
+        '":")).encode: check_circular=False -> check_circular=True': _ENDLESS,
+        "Findings = Mapping[str, tuple[str, str]]: Findings = Mapping[str, tuple[str, str]] -> nothing":
+            "a name for annotations, which are not evaluated",
+        "return os.urandom(8).hex(): 8 -> 9": "a longer one is as good",
+        "if 4 * max(len(stdout), len(stderr)) > stdout_bytes:: 4 * max(len(stdout), len(stderr)) > stdout_bytes -> "
+        "4 * max(len(stdout), len(stderr)) >= stdout_bytes": _SHORT_CUT_SIZE,
+        "if 4 * max(len(stdout), len(stderr)) > stdout_bytes:: 4 -> 5": _SHORT_CUT_SIZE,
+        "if 4 * max(len(stdout), len(stderr)) > stdout_bytes:: if 4 * max(len(stdout), len(stderr)) > "
+        "stdout_bytes: stdout, cut_of_stdout = _kept(stdout, stdout_by -> if True: stdout, cut_of_stdout = "
+        "_kept(stdout, stdout_bytes) stderr, cut_of_stderr = _kept(stderr, s": _SHORT_CUT_SIZE,
+        "files={} if files == {} else file_sizes(files),: files={} if files == {} else file_sizes(files) -> "
+        "files={} if False else file_sizes(files)": _SHORT_CUT_SIZE,
+        "if 4 * len(text) <= most:: 4 * len(text) <= most -> 4 * len(text) < most": _SHORT_CUT_SIZE,
+        "if 4 * len(text) <= most:: 4 -> 5": _SHORT_CUT_SIZE,
+        "if 4 * len(text) <= most:: if 4 * len(text) <= most: return (text, 0) -> if False: return (text, 0)":
+            _SHORT_CUT_SIZE,
+        "return 4 * len(text) <= most or (len(text) <= most and len(text.encode()) <= most): 4 * len(text) <= most "
+        "-> 4 * len(text) < most": _SHORT_CUT_SIZE,
+        "return 4 * len(text) <= most or (len(text) <= most and len(text.encode()) <= most): 4 * len(text) <= most "
+        "or (len(text) <= most and len(text.encode()) <= most) -> len(text) <= most and len(text.encode()) <= most":
+            _SHORT_CUT_SIZE,
+        "return 4 * len(text) <= most or (len(text) <= most and len(text.encode()) <= most): 4 -> 5": _SHORT_CUT_SIZE,
+        "return 4 * len(text) <= most or (len(text) <= most and len(text.encode()) <= most): len(text) <= most and "
+        "len(text.encode()) <= most -> len(text.encode()) <= most": _SHORT_CUT_SIZE,
+        "if (: if value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 * "
+        "most -> if False: return 0": _SHORT_CUT_SIZE,
+        "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
+        "* most -  -> kind is bool or kind is float or (kind is int and value.bit_length() <= 3 * most - 6) or "
+        "(kind is st": _SHORT_CUT_SIZE,
+        "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
+        "* most -  -> value is None and kind is bool and (kind is float) and (kind is int and value.bit_length() "
+        "<= 3 * mo": _SHORT_CUT_SIZE,
+        "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
+        "* most -  -> value is None or kind is bool or (kind is int and value.bit_length() <= 3 * most - 6) or "
+        "(kind is st": _SHORT_CUT_SIZE,
+        "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
+        "* most -  -> value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 * "
+        "most - ": _SHORT_CUT_SIZE,
+        "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
+        "* most -  -> value is None or kind is bool or kind is float or (kind is str and 6 * len(value) + 2 <= "
+        "most)": _SHORT_CUT_SIZE,
+        "value is None: value is None or kind is bool or kind is float or (kind is int and value.bit_length() <= 3 "
+        "* most -  -> value is None or kind is float or (kind is int and value.bit_length() <= 3 * most - 6) or "
+        "(kind is s": _SHORT_CUT_SIZE,
+        "or (kind is int and value.bit_length() <= 3 * most - 6): 3 * most -> 3 + most": _SHORT_CUT_SIZE,
+        "or (kind is int and value.bit_length() <= 3 * most - 6): 6 -> 7": _SHORT_CUT_SIZE,
+        "or (kind is int and value.bit_length() <= 3 * most - 6): value.bit_length() <= 3 * most - 6 -> "
+        "value.bit_length() < 3 * most - 6": _SHORT_CUT_SIZE,
+        "or (kind is str and 6 * len(value) + 2 <= most): 2 -> 3": _SHORT_CUT_SIZE,
+        "or (kind is str and 6 * len(value) + 2 <= most): 6 * len(value) + 2 <= most -> 6 * len(value) + 2 < most":
+            _SHORT_CUT_SIZE,
+        "or (kind is str and 6 * len(value) + 2 <= most): 6 -> 7": _SHORT_CUT_SIZE,
+        "return 0: 0 -> 1": "any number within the bound says the same",
+        "if not names:: if not names: return () -> if False: return ()": _SHORT_CUT_SIZE,
+        "if not isinstance(shown, str) or (shown and not _fits(shown, value_bytes)):: shown and (not _fits(shown, "
+        "value_bytes)) -> not _fits(shown, value_bytes)": _SHORT_CUT_SIZE,
+        "if has_value and (size := _size(value, value_bytes)) > value_bytes:: has_value and (size := _size(value, "
+        "value_bytes)) > value_bytes -> (size := _size(value, value_bytes)) > value_bytes": "no value has no size",
+        'return Variable(kind, value, has_value, shown, whole, least, inert_line(why) if why else ""), cut: '
+        "inert_line(why) if why else '' -> inert_line(why) if True else ''": _SHORT_CUT_SIZE,
+    },
+    "rlm_secure/guest/wire.py": {
+        "if raw.count(b\"[\") + raw.count(b\"{\") <= MAX_DEPTH and not _has_long_number(raw):: if raw.count(b'[') "
+        "+ raw.count(b'{') <= MAX_DEPTH and (not _has_long_number(raw)): return -> if False: return": _SHORT_CUT,
+        "if raw.count(b\"[\") + raw.count(b\"{\") <= MAX_DEPTH and not _has_long_number(raw):: raw.count(b'[') + "
+        "raw.count(b'{') <= MAX_DEPTH -> raw.count(b'[') + raw.count(b'{') < MAX_DEPTH": _SHORT_CUT,
+        "if max(accumulate(steps), default=0) > MAX_DEPTH:: default=0 -> default=1":
+            "bytes without brackets: either is below the bound",
+        "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS -> "
+        "len(raw) >= MAX_DIGITS": _SHORT_CUT,
+        "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS and "
+        "_TOO_LONG in raw.translate(_DIGITS_ALIKE) -> _TOO_LONG in raw.translate(_DIGITS_ALIKE)": _SHORT_CUT,
+        'return "".join(_in_c(message, 0)): 0 -> 1': "the level of an indentation that there is not",
+        "__slots__ = (\"_buffer\", \"_fds\", \"_socket\", \"nonce\"): __slots__ = ('_buffer', '_fds', '_socket', "
+        "'nonce') -> nothing": _SIZE,
+        "chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64): 64 -> 65":
+            _READ,
+        "chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64): 65536 -> "
+        "65537": _READ,
+        "chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64): size - "
+        "len(buffer) -> size + len(buffer)": _READ,
+        "if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:: level == _socket.SOL_SOCKET and kind == "
+        "_socket.SCM_RIGHTS -> kind == _socket.SCM_RIGHTS":
+            "the sockets of workers have ancillary data of this level only",
+    },
+    "rlm_secure/policy/gate.py": {
+        "close = difflib.get_close_matches(name[:200], allowed, 1): 1 -> 2": "the first of one or two: the closest",
+        "close = difflib.get_close_matches(name[:200], allowed, 1): 200 -> 201":
+            "where a long name is cut before it is compared: no allowed one is as long",
+        "if len(text) * 4 <= limit:: 4 -> 5": _SHORT_CUT_SIZE,
+        "if len(text) * 4 <= limit:: if len(text) * 4 <= limit: return None -> if False: return None":
+            _SHORT_CUT_SIZE,
+        "if len(text) * 4 <= limit:: len(text) * 4 <= limit -> len(text) * 4 < limit": _SHORT_CUT_SIZE,
+    },
+    "rlm_secure/rlm/budget.py": {
+        "__slots__ = (\"_ledger\", \"cost_usd\", \"ended\", \"tokens\"): __slots__ = ('_ledger', 'cost_usd', "
+        "'ended', 'tokens') -> nothing": _SIZE,
+        "self._refund(reservation, input_tokens + output_tokens, cost_usd): input_tokens + output_tokens -> "
+        "input_tokens - output_tokens": _OF_LEASES,
+        "self._refund(reservation, input_tokens + output_tokens, cost_usd): self._refund(reservation, input_tokens "
+        "+ output_tokens, cost_usd) -> nothing": _OF_LEASES,
+    },
+    "rlm_secure/scale/leases.py": {
+        "if need.bounded and over:: need.bounded and over -> need.bounded":
+            "where nobody holds anything, check_rest() has refused a rest without calls or tokens: only a cost is "
+            "over",
+    },
+    "rlm_secure/untrusted_json.py": {
+        "if b\"\\\\ud\" in raw or b\"\\\\uD\" in raw or isinstance(data, str):: if b'\\\\ud' in raw or b'\\\\uD' "
+        "in raw or isinstance(data, str): try: value = encodable(value) except V -> if True: try: value = "
+        "encodable(value) except ValueError: raise MalformedJson('it repeats a key') fr":
+            "a short cut: a value without half a pair is what it was",
+        "except (ValueError, RecursionError, MemoryError) as error:: except (ValueError, RecursionError, "
+        "MemoryError) as error: raise MalformedJson(f'not JSON: {type(err -> except (ValueError, MemoryError) as "
+        "error: raise MalformedJson(f'not JSON: {type(error).__name__}') ":
+            "the bounds before it leave it neither: for a thread whose stack, or a machine whose memory, is nearly "
+            "full",
+        "except (ValueError, RecursionError, MemoryError) as error:: except (ValueError, RecursionError, "
+        "MemoryError) as error: raise MalformedJson(f'not JSON: {type(err -> except (ValueError, RecursionError) "
+        "as error: raise MalformedJson(f'not JSON: {type(error).__name__}":
+            "the bounds before it leave it neither: for a thread whose stack, or a machine whose memory, is nearly "
+            "full",
+        'if opened <= depth and opened + raw.count(b",") <= nodes and not _has_long_number(raw):: if opened <= '
+        "depth and opened + raw.count(b',') <= nodes and (not _has_long_number(raw)): return -> if False: return":
+            _SHORT_CUT,
+        'if opened <= depth and opened + raw.count(b",") <= nodes and not _has_long_number(raw):: opened + '
+        "raw.count(b',') <= nodes -> opened + raw.count(b',') < nodes": _SHORT_CUT,
+        'if opened <= depth and opened + raw.count(b",") <= nodes and not _has_long_number(raw):: opened <= depth '
+        "-> opened < depth": _SHORT_CUT,
+        "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS -> "
+        "len(raw) >= MAX_DIGITS": _SHORT_CUT,
+        "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS and "
+        "_TOO_LONG in raw.translate(_DIGITS_ALIKE) -> _TOO_LONG in raw.translate(_DIGITS_ALIKE)": _SHORT_CUT,
+        'return max(accumulate(memoryview(bare.translate(_STEPS, _NOT_BRACKETS)).cast("b")), default=0): default=0 '
+        "-> default=1": "bytes without brackets: either is below the bound",
+    },
+}
