@@ -133,7 +133,7 @@ def _characters(text: str) -> tuple[str, memoryview, int]:
     if len(text) > 1 and _readable():
         ascii_only, width = _state(text)
         kind = "ascii" if ascii_only else _WIDTHS[width][0]
-        buffer = (ctypes.c_char * (len(text) * width)).from_address(id(text) + _header(ascii_only, width))
+        buffer: Any = (ctypes.c_char * (len(text) * width)).from_address(id(text) + _header(ascii_only, width))
         buffer.owner = text  # nobody else holds a copy: the view would be of memory that others are given
         return kind, memoryview(buffer).cast("B"), width
     return "utf-32", memoryview(text.encode("utf-32-le", "surrogatepass")), 4
