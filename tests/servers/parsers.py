@@ -20,7 +20,6 @@ import subprocess
 import sys
 from typing import IO, Any
 
-
 #: A process with threads may not be forked; CHILD itself says as much before it loads a parser.
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
