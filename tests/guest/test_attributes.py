@@ -405,7 +405,7 @@ def test_a_template_that_lies_is_no_known_one() -> None:
 
 def test_a_throw_is_not_that_of_c() -> None:
     session = Session()
-    session.run("def f():\n    yield\nx, y = f().throw, getattr(f(), 'thr' + 'ow')")
+    session.run("def f():\n    yield\nx, y = f().throw, getattr(f(), 'th' + 'row')")
     assert types.BuiltinMethodType not in (type(session.space["x"]), type(session.space["y"]))
 
 
