@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="samples, in some minutes: to see that everything runs")
     parser.add_argument("--seed", type=int, default=1, help="of fuzzers, crawler and mutants (default: 1)")
     parser.add_argument("--fuzz-seconds", type=float, default=30.0, metavar="N", help="for each fuzzer (default: 30)")
-    parser.add_argument("--mutants", type=int, default=40, metavar="N", help="of each file (default: 40; 0: all)")
+    parser.add_argument("--mutants", type=int, default=0, metavar="N", help="of each file (default: 0, which is all)")
     parser.add_argument("--patience", type=float, default=1.0, metavar="FACTOR", help="multiplies the bounds of time")
     return parser
 

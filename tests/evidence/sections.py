@@ -57,7 +57,7 @@ class Choice:
     quick: bool = False
     seed: int = 1
     fuzz_seconds: float = 30.0
-    mutants: int = 40
+    mutants: int = 0
     patience: float = 1.0
 
     def command(self, *words: str, bound: float, ends: tuple[int, ...] = (0, 1), **variables: str) -> Command:
@@ -406,7 +406,7 @@ def _covered(choice: Choice) -> Command:
 
 
 def _changed(choice: Choice) -> Command:
-    sample = min(choice.mutants, 3) if choice.quick else choice.mutants
+    sample = min(choice.mutants or 3, 3) if choice.quick else choice.mutants
     words = ["all", "--sample", str(sample), "--seed", str(choice.seed), "--jobs", "1", "--seconds", "600", "--json"]
     return choice.command("tests.mutation", *words, bound=7200)
 

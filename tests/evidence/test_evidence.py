@@ -278,7 +278,26 @@ def test_a_recorded_run_of_mutants_says_of_which_text_it_is() -> None:
         assert row["unexplained"] == [], name
 
 
-@pytest.mark.slow
+def test_a_mutant_is_one_change_and_knows_the_lines_of_its_statement() -> None:
+    source = "def f(x):\n    if (\n        x > 1\n    ):\n        return 2\n    return x\n"
+    found = mutants(source)
+    assert [(each.key.partition(": ")[2], each.lines) for each in found] == [
+        ("if x > 1: return 2 -> if False: return 2", range(2, 5)),
+        ("if x > 1: return 2 -> if True: return 2", range(2, 5)),
+        ("1 -> 2", range(2, 5)),
+        ("x > 1 -> x >= 1", range(2, 5)),
+        ("2 -> 3", range(5, 6)),
+        ("return 2 -> return None", range(5, 6)),
+        ("return x -> return None", range(6, 7)),
+    ]
+    results = []
+    for code in (found[0].tree.code("f.py"), *(each.code("f.py") for each in found), found[0].tree.code("f.py")):
+        space: dict[str, Any] = {}
+        exec(code, space)
+        results.append([space["f"](value) for value in (1, 2, 3)])
+    assert results == [[1, 2, 2], [1, 2, 3], [2, 2, 2], [1, 2, 2], [2, 2, 2], [1, 3, 3], [1, None, None], [None, 2, 2], [1, 2, 2]]
+
+
 def test_a_reason_is_of_a_change_that_there_is() -> None:
     for name, reasons in SURVIVORS.items():
         changes = [mutant.key for mutant in mutants((record.ROOT / name).read_text(encoding="utf-8"))]

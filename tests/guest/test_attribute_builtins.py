@@ -30,6 +30,10 @@ for rest in ((), (7,), (7, 8), (7, 8, 9)):
             print(g(a, name, *rest))
         except (TypeError, AttributeError) as error:
             print(type(error).__name__, str(error) if rest else '')
+try:
+    g(lambda: 0, '__code__', 7, 8)
+except TypeError as error:
+    print(error)
 """,
     "hasattr": """
 h = hasattr
@@ -45,6 +49,8 @@ for _ in range(2):
         names = ('x', '_y', 'z', '_z', '__len__', '__class__', '__doc__', '__add__', 'append', '__nothing__', Text('x'), Text('_y'))
         print([h(value, name) for name in names])
 print(h(a, '__dict__'), h(f, '__code__'), h(f, '__globals__'), h(len, '__self__'), h(A, '__mro__'), h(a, '__mro__'))
+def generator(): yield
+print(h(generator(), 'gi_frame'), h(generator(), 'send'))
 print(h(ValueError('x'), '__cause__'), h('x', '__cause__'), h(f, '__wrapped__'), h(f, '__defaults__'))
 """,
     "setattr and delattr": """
@@ -81,6 +87,12 @@ globals = lambda: d
 globals()['x'] = 1
 globals()['x'] += 1
 print(d)
+""",
+    "modules once": """
+import html, concurrent
+from html.parser import HTMLParser
+from concurrent.futures import ThreadPoolExecutor
+print(html.parser.HTMLParser is HTMLParser, concurrent.futures.ThreadPoolExecutor is ThreadPoolExecutor)
 """,
     "print to something": """
 import contextlib, io
@@ -179,7 +191,7 @@ def test_a_name_that_lies_wins_where_its_type_does_not_count(attack: str) -> Non
 
 @pytest.mark.parametrize(
     "question",
-    ["h(json, '__dict__')", "h(pprint.PrettyPrinter(), '_stream')", "h(a, Liar('_z'))", "h(json, '__wrapped__')"],
+    ["h(json, '__dict__')", "h(json.dumps, '__defaults__')", "h(pprint.PrettyPrinter(), '_stream')", "h(a, Liar('_z'))", "h(json, '__wrapped__')"],
 )
 def test_what_cannot_be_read_is_not_there(question: str) -> None:
     assert Session().run(f"import json, pprint\n{LIAR}\nprint({question})") == "False\n"
@@ -212,6 +224,10 @@ def test_a_class_whose_metaclass_nobody_reviewed_stands_in_no_pattern() -> None:
     session = Session()
     session.space["Kind"] = types.new_class("Kind", (), {"metaclass": type("Meta", (type,), {})})
     assert session.outcome("match 1:\n    case Kind(x):\n        pass") == "metaclass"
+
+
+def test_the_builtins_that_leave_have_the_names_of_one() -> None:
+    assert Session().run("print(exit.__name__, exit.__qualname__)") == "exit exit\n"
 
 
 def test_where_there_are_files_the_refusal_of_open_says_so() -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import decimal
+import types
+from typing import Any
+
 import pytest
 
 from rlm_secure.guest.language import attributes
+from rlm_secure.guest.language.facades.signals import Signals
+from rlm_secure.guest.language.violations import AttributeRefused
 
 from .cells import Session, plain
 
@@ -224,6 +230,38 @@ p, q = P(1), P(3)
 P.__init__(p, 5, 6)
 print(P.__repr__(p), P.__eq__(p, q), P.__lt__(q, p), p.__eq__(P(5, 6)), p.__repr__.__name__)
 """,
+    "by names that are computed": """
+import collections, decimal, operator
+g, s = getattr, setattr
+c = decimal.Context(prec=5)
+print(g(c, 'prec'), len(g(c, 'flags')), g(c, 'traps')[decimal.InvalidOperation], g(operator, 'sub')(5, 3))
+s(c, 'prec', 7)
+s(c, 'traps', {each: False for each in c.traps})
+print(c.prec, any(c.traps.values()), c.divide(decimal.Decimal(1), decimal.Decimal(0)))
+class R(collections.namedtuple('P', 'x y')):
+    _z = 4
+r = R(1, 2)
+print(g(r, '_z'), g(R, '_z'), g(r, '_fields'), g(R, '_make')([5, 6]))
+class A:
+    _y = 1
+    def __len__(self):
+        return 3
+    def mro(self):
+        return 'own'
+class B:
+    pass
+s(A, '_y', 2)
+b = B()
+b.mro = [].append
+print(A._y, A.__len__(B()), b.mro(1), g(A, '_y'), operator.sub(7, 2))
+try:
+    [][0]
+except IndexError as error:
+    print(g(error, '__traceback__') is None, g(error, '__context__'))
+class D:
+    __doc__ = [1]
+print(g(5, '__name__', 'none'))
+""",
     "output to another place": """
 import io, sys
 kept = sys.stdout
@@ -278,6 +316,16 @@ REFUSED = {
     "records of a tuple's class": ("x = tuple._fields", "AttributeError"),
     "a frame": ("def f(): yield\nx = f().gi_frame", "closed-attribute"),
     "a frame by name": ("def f(): yield\nx = getattr(f(), 'gi_' + 'frame')", "closed-attribute"),
+    "a frame's store by name": ("class A: pass\ns = setattr\ns(A(), 'gi_' + 'frame', 1)", "closed-attribute"),
+    "a private store by name": ("import decimal\ns = setattr\ns(decimal.Context(), '_x', 1)", "private-attribute"),
+    "privates of a metaclass": ("import enum\nclass E(enum.Enum): A = 1\ng = getattr\ng(E, '_convert_')", "private-attribute"),
+    "what an enum keeps": ("import enum\nclass E(enum.Enum): A = 1\nx = E._value2member_map_\ns = setattr\ns(E, '_member_map_', {})", "attribute-store"),
+    "the order of an alias": ("import typing\nx = typing.List.mro", "closed-attribute"),
+    "members of a function": ("def f(): pass\nx = f.__members__", "dunder-attribute"),
+    "a super of a library's class": (
+        "import collections\nx = super(collections.Counter, collections.Counter()).__len__", "dunder-attribute",
+    ),
+    "an unbound super": ("class A: pass\nx = super(A)._y", "private-attribute"),
     "a frame's store": ("class A: pass\nA().gi_frame = 1", "closed-attribute"),
 }
 
@@ -305,6 +353,93 @@ COPIES = {
 @pytest.mark.parametrize("cell", COPIES.values(), ids=COPIES)
 def test_what_lists_is_a_copy(cell: str) -> None:
     assert Session().run(cell) == "kept\n"
+
+
+class Foreign:
+    """Neither a cell's nor a facade's."""
+
+    _fields = ("x",)
+
+
+def test_objects_of_nobody_are_closed() -> None:
+    session, foreign, raw = Session(), Foreign(), decimal.Context().flags
+    foreign.__dict__["__wrapped__"] = 1
+    other = types.new_class("Other", (), {"metaclass": type("Meta", (type,), {})})
+    session.space.update(foreign=foreign, other=other, held=types.SimpleNamespace(flags=raw))
+    assert session.outcome("foreign._fields") == "private-attribute"
+    assert session.outcome("foreign.__wrapped__") == "dunder-attribute"
+    assert session.outcome("other._x") == "metaclass"
+    assert session.outcome("held.flags") == session.outcome("getattr(held, 'fla' + 'gs')") == "closed-attribute"
+
+
+def test_signals_of_a_context_keep_it() -> None:
+    session = Session()
+    session.run("import decimal\ng = getattr\nx, y = g(decimal.Context(), 'flags'), decimal.Context().traps")
+    assert type(session.space["x"]) is type(session.space["y"]) is Signals
+
+
+@pytest.mark.attack("language")
+@pytest.mark.parametrize("call", ["p.sub(t, 'ab')", "p.subn(t, 'ab')", "re.Pattern.sub(p, t, 'ab')", "g(p, 'sub')(t, 'ab')"])
+def test_no_hook_of_a_template_is_called_by_a_cache(call: str) -> None:
+    cell = (
+        "import re\nseen = []\ng = getattr\nclass T(str):\n    def __hash__(self):\n        seen.append(1)\n        return 7\n"
+        "    def __eq__(self, other):\n        seen.append(other)\n        return False\n"
+        f"p = re.compile('(a)(b)')\nm = p.match('ab')\nt = T(r'\\2\\1')\nprint({call}, seen)"
+    )
+    printed, _ = plain(cell)
+    assert "[1" in printed  # the control
+    assert Session().run(cell) == printed[: printed.rindex("[")] + "[]\n"
+
+
+@pytest.mark.attack("language")
+def test_a_template_that_lies_is_no_known_one() -> None:
+    session = Session()
+    session.run(
+        "class T(str):\n    def __hash__(self):\n        return hash('x {}')\n    def __eq__(self, other):\n        return True\n"
+        "def f(): pass\nfor _ in range(3):\n    'x {}'.format(1)\n    getattr('x {}', 'for' + 'mat')(1)"
+    )
+    for read in ("t.format", "getattr(t, 'for' + 'mat')"):
+        assert session.outcome(f"t = T('{{0.__globals__}}')\nloot = {read}(f)") == "format-attribute"
+    assert "loot" not in session.space
+
+
+def test_a_throw_is_not_that_of_c() -> None:
+    session = Session()
+    session.run("def f():\n    yield\nx, y = f().throw, getattr(f(), 'th' + 'row')")
+    assert types.BuiltinMethodType not in (type(session.space["x"]), type(session.space["y"]))
+
+
+def test_a_default_is_given_as_it_is_and_nothing_else_that_is_no_text() -> None:
+    session = Session()
+    session.run("class A: __doc__ = [1]\nerror = AttributeError('x', obj=[1])\na = A()")
+    guard, default = attributes.session(session.space), [2]
+    assert guard.read(5, "__name__", default) is default and guard.read(5, "obj", default) is default
+    assert guard.read(session.space["A"], "__name__", default) == "A"
+    for value, name in ((session.space["a"], "__doc__"), (session.space["error"], "obj")):
+        with pytest.raises(AttributeRefused):
+            guard.read(value, name, default)
+
+
+def test_public_names_of_open_classes_need_no_guard() -> None:
+    def generator() -> Any:
+        yield 1
+
+    guard, made = attributes.session(Session().space), generator()
+    assert guard.load(types.SimpleNamespace(x=5), "x") == 5
+    with pytest.raises(AttributeRefused):
+        guard.load(made, "gi_frame")
+    guard.open.add(types.GeneratorType)
+    assert guard.load(made, "gi_frame") is made.gi_frame
+
+
+def test_a_package_may_bring_stricter_guards(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stricter(attributes.Attributes):
+        pass
+
+    monkeypatch.setattr(attributes, "_kind", attributes._kind)
+    assert type(attributes.session({})) is attributes.Attributes
+    attributes.use(Stricter)
+    assert type(attributes.session({})) is Stricter
 
 
 def test_what_a_session_keeps_of_names_and_classes_is_bounded() -> None:

@@ -8,6 +8,7 @@ _SHORT_CUT_SIZE = "a short cut for most texts: what stands below it finds the sa
 _SIZE = "its size in memory alone"
 _READ = "how much is read at once: what stands behind a frame is kept for the next"
 _ENDLESS = "what was read from JSON is in no circle"
+_ASKED = "a short cut for what was asked before: what stands below it finds the same"
 SURVIVORS: dict[str, dict[str, str]] = {
     "rlm_secure/broker/protocol.py": {
         '_encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", '
@@ -71,6 +72,29 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "value_bytes)) > value_bytes -> (size := _size(value, value_bytes)) > value_bytes": "no value has no size",
         'return Variable(kind, value, has_value, shown, whole, least, inert_line(why) if why else ""), cut: '
         "inert_line(why) if why else '' -> inert_line(why) if True else ''": _SHORT_CUT_SIZE,
+    },
+    "rlm_secure/guest/language/guards.py": {
+        '__all__ = ["VALUE", "RuleViolation", "build_globals", "files", "has_files", "is_internal"]: __all__ = '
+        "['VALUE', 'RuleViolation', 'build_globals', 'files', 'has_files', 'is_internal'] -> nothing":
+            "nobody imports all of this module",
+        "space[names.FILES] = True: True -> False": "its name alone is looked for",
+        "if type(name) is str and name in askable:: if type(name) is str and name in askable: return "
+        "read_native(value, name, *default) -> if False: return read_native(value, name, *default)": _ASKED,
+        "if type(name) is str and name in askable:: if type(name) is str and name in askable: return "
+        "builtins.hasattr(value, name) -> if False: return builtins.hasattr(value, name)": _ASKED,
+        "if type(name) is str and name in askable and type(value) in known:: if type(name) is str and name in "
+        "askable and (type(value) in known): builtins.setattr(value, name, t -> if False: builtins.setattr(value, "
+        "name, to) return": _ASKED,
+        "return value if type(value) in known else store(value, name): value if type(value) in known else "
+        "store(value, name) -> value if False else store(value, name)": _ASKED,
+        "return kind if kind in kinds else seen_by_guard(kind): kind if kind in kinds else seen_by_guard(kind) -> "
+        "kind if False else seen_by_guard(kind)": _ASKED,
+        "return found if type(found) is str else attributes.text(found, name): found if type(found) is str else "
+        "attributes.text(found, name) -> found if False else attributes.text(found, name)": _SHORT_CUT_SIZE,
+        "return {name: value for name, value in found if type(name) is str and (not is_internal(name) or name == "
+        "\"__name__\")}: type(name) is str and (not is_internal(name) or name == '__name__') -> not "
+        "is_internal(name) or name == '__name__'": "a second look: variables of cells have names that are text",
+        "__slots__ = (\"_space\",): __slots__ = ('_space',) -> nothing": _SIZE,
     },
     "rlm_secure/guest/wire.py": {
         "if raw.count(b\"[\") + raw.count(b\"{\") <= MAX_DEPTH and not _has_long_number(raw):: if raw.count(b'[') "

@@ -186,7 +186,7 @@ def _scope_builtins(guard: Attributes, space: dict[str, object]) -> dict[str, ob
     """The builtins that list names. What they return is a copy, without the names of guards."""
 
     def globals() -> dict[str, object]:  # noqa: A001 - stands in for the builtin
-        return _shown(space, "__name__")
+        return _shown(space)
 
     def locals() -> dict[str, object]:  # noqa: A001 - stands in for the builtin
         return _variables(space, sys._getframe(1))
@@ -213,18 +213,17 @@ def _is_listed(name: str) -> bool:
     return name in names.READABLE if names.is_dunder(name) else name not in names.CLOSED
 
 
-def _shown(variables: Any, *others: str) -> dict[str, object]:
-    """A copy of `variables` without internal names, except `others`."""
+def _shown(variables: Any) -> dict[str, object]:
+    """A copy of `variables` without internal names, except `__name__`."""
     found = dict(variables).items()
-    return {name: value for name, value in found if type(name) is str and (not is_internal(name) or name in others)}
+    return {name: value for name, value in found if type(name) is str and (not is_internal(name) or name == "__name__")}
 
 
 def _variables(space: dict[str, object], frame: Any) -> dict[str, object]:
     """A copy of the variables of `frame`, which must be one of a cell: library code may call what it is given."""
     if frame.f_globals is not space or frame.f_code.co_filename != registry.FILENAME:
         raise BuiltinRefused("removed-builtin", "the variables of other code cannot be listed; call locals() yourself")
-    held = frame.f_locals
-    return _shown(held, "__name__") if held is space else _shown(held)
+    return _shown(frame.f_locals)
 
 
 class _Namespace:
