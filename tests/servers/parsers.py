@@ -10,6 +10,7 @@ It imports the standard library alone: the server runs without site-packages, as
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import importlib.util
@@ -68,7 +69,9 @@ def server(child: str, kind: str, *folders: str) -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         command = [sys.executable, "-I", "-S", "-B", "-X", "utf8", __file__, str(theirs.fileno()), child, kind, *folders]
-        subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd="/", env=ONE_THREAD)
+        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd="/", env=ONE_THREAD)
+    atexit.register(process.wait)  # handlers run in reverse order: the socket is closed first
+    atexit.register(ours.close)
     return ours
 
 
