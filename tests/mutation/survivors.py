@@ -102,6 +102,9 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "_learn: return False: return False -> return None": _TRUTH,
         "if kind in self.known or own_class(kind) or self._own_function(value):: kind in self.known or "
         "own_class(kind) or self._own_function(value) -> own_class(kind) or self._own_function(value)": _ASKED,
+        "return SignalsOf(value) if name in names.OF_CONTEXTS and kind is decimal.Context else value: name in "
+        "names.OF_CONTEXTS and kind is decimal.Context -> name in names.OF_CONTEXTS":
+            "the only other class that is writable is known, and was given above",
         "elif name in _LISTED and own_class(_subject(value)):: name in _LISTED and own_class(_subject(value)) -> "
         "own_class(_subject(value))": "no class of a cell stores one of the other names that come so far",
         "__slots__ = (\"_target\",): __slots__ = ('_target',) -> nothing": _SIZE,
