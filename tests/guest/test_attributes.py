@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest.language import attributes
-from rlm_secure.guest.language.facades.signals import Signals
+from rlm_secure.guest.language import attributes, registry
+from rlm_secure.guest.language.facades.signals import Signals, SignalsOf
 from rlm_secure.guest.language.violations import AttributeRefused
 
 from .cells import Session, plain
@@ -251,6 +251,8 @@ class A:
 class B:
     pass
 s(A, '_y', 2)
+s(R, '_z', 9)
+print(R._z)
 b = B()
 b.mro = [].append
 print(A._y, A.__len__(B()), b.mro(1), g(A, '_y'), operator.sub(7, 2))
@@ -318,6 +320,16 @@ REFUSED = {
     "a frame by name": ("def f(): yield\nx = getattr(f(), 'gi_' + 'frame')", "closed-attribute"),
     "a frame's store by name": ("class A: pass\ns = setattr\ns(A(), 'gi_' + 'frame', 1)", "closed-attribute"),
     "a private store by name": ("import decimal\ns = setattr\ns(decimal.Context(), '_x', 1)", "private-attribute"),
+    "privates of a counter": ("import collections\nclass A(collections.Counter): pass\nx = A()._keep_positive", "private-attribute"),
+    "privates of a counter by name": (
+        "import collections\nclass A(collections.Counter): pass\ng = getattr\na = A()\ng(a, '_keep_' + 'positive')", "private-attribute",
+    ),
+    "privates of a fraction's class": (
+        "import fractions\nclass A(fractions.Fraction): pass\ng = getattr\ng(A, '_ope' + 'rator_fallbacks')", "private-attribute",
+    ),
+    "the subscript of a class of C": (
+        "class A(list): pass\nA.__class_getitem__ = classmethod(lambda kind, item: kind)", "attribute-store",
+    ),
     "privates of a metaclass": ("import enum\nclass E(enum.Enum): A = 1\ng = getattr\ng(E, '_convert_')", "private-attribute"),
     "what an enum keeps": ("import enum\nclass E(enum.Enum): A = 1\nx = E._value2member_map_\ns = setattr\ns(E, '_member_map_', {})", "attribute-store"),
     "the order of an alias": ("import typing\nx = typing.List.mro", "closed-attribute"),
@@ -342,6 +354,10 @@ COPIES = {
     "annotations": "class A: x: int\nA.__annotations__['y'] = 1\nprint('kept' if list(A.__annotations__) == ['x'] else '')",
     "attributes of a function": "def f(): pass\nf.x = 1\nf.__dict__['y'] = 1\nprint('kept' if f.__dict__ == {'x': 1} else '')",
     "orders": "class A: pass\nA.mro().append(1)\nprint('kept' if len(A.mro()) == 2 else '')",
+    "names of an enum": (
+        "import enum\nclass E(enum.Enum): A = 1\nE._member_names_.append('B')\ng = getattr\ng(E, '_member_' + 'names_').append('C')\n"
+        "print('kept' if E._member_names_ == ['A'] else '')"
+    ),
     "a view that calls back": (
         "import re\nseen = []\nclass B:\n    def __ror__(self, other):\n        seen.append(other)\n        return other\n"
         "p = re.compile('(?P<a>x)')\np.groupindex | B()\n"
@@ -430,6 +446,19 @@ def test_public_names_of_open_classes_need_no_guard() -> None:
         guard.load(made, "gi_frame")
     guard.open.add(types.GeneratorType)
     assert guard.load(made, "gi_frame") is made.gi_frame
+
+
+def test_what_sets_on_a_class_or_a_context_goes_through_a_proxy_and_nothing_else_does() -> None:
+    session = Session()
+    session.run("import collections\nclass A: _y = 1\nclass B(collections.Counter): _own = 1\nb = B()")
+    guard, context, space = attributes.session(session.space), decimal.Context(), types.SimpleNamespace()
+    kind, other = session.space["A"], session.space["b"]
+    assert type(guard.store(kind, "_y")) is type(guard.private(kind, "_y")) is registry.Changed
+    assert guard.private(other, "_own") is guard.store(other, "_own") is other
+    assert type(guard.store(context, "flags")) is type(guard.store(context, "traps")) is SignalsOf
+    assert guard.store(context, "prec") is context and guard.store(space, "flags") is space and guard.store(space, "x") is space
+    assert type(guard.store(kind, "__getitem__")) is type(guard.store(kind, "__iter__")) is registry.Iterated
+    assert type(guard.store(kind, "__len__")) is registry.Changed
 
 
 def test_a_package_may_bring_stricter_guards(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 import types
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -63,6 +64,8 @@ class Mutant:
     tree: Tree
     old: ast.AST
     new: ast.AST
+    named: bool = False
+    """Whether the key begins with the name of the function: the same change of the same text is made elsewhere as well."""
 
     @property
     def line(self) -> int:
@@ -73,7 +76,9 @@ class Mutant:
         """What names it in a table, wherever its line moves to."""
         _, within, *_ = self.tree.around(self.old)
         named = f"{within.arg}=" if isinstance(within, ast.keyword) else ""
-        return f"{self.tree.text[self.line - 1].strip()}: {named}{_short(self.old)} -> {named}{_short(self.new)}"
+        functions = [each.name for each in self.tree.around(self.old) if isinstance(each, ast.FunctionDef)]
+        where = f"{functions[0]}: " if self.named and functions else ""
+        return f"{where}{self.tree.text[self.line - 1].strip()}: {named}{_short(self.old)} -> {named}{_short(self.new)}"
 
     @property
     def lines(self) -> range:
@@ -98,6 +103,8 @@ def mutants(source: str) -> list[Mutant]:
         if node not in silent and hasattr(node, "lineno")
         for other in _changed(node)
     ]
+    often = Counter(mutant.key for mutant in found)
+    found = [replace(mutant, named=True) if often[mutant.key] > 1 else mutant for mutant in found]
     return sorted(found, key=lambda mutant: (mutant.line, mutant.key))
 
 

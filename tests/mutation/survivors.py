@@ -9,6 +9,9 @@ _SIZE = "its size in memory alone"
 _READ = "how much is read at once: what stands behind a frame is kept for the next"
 _ENDLESS = "what was read from JSON is in no circle"
 _ASKED = "a short cut for what was asked before: what stands below it finds the same"
+_LEARNT = "a short cut for classes whose privates are the cell's: what stands below it opens the same"
+_EXAMPLE = "any value makes an alias or a key of this type"
+_TRUTH = "nobody asks more than whether it is true"
 SURVIVORS: dict[str, dict[str, str]] = {
     "rlm_secure/broker/protocol.py": {
         '_encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", '
@@ -72,6 +75,59 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "value_bytes)) > value_bytes -> (size := _size(value, value_bytes)) > value_bytes": "no value has no size",
         'return Variable(kind, value, has_value, shown, whole, least, inert_line(why) if why else ""), cut: '
         "inert_line(why) if why else '' -> inert_line(why) if True else ''": _SHORT_CUT_SIZE,
+    },
+    "rlm_secure/guest/language/attributes.py": {
+        'if type(value) is str and name == "format" and formatting.is_known_public(value):: if type(value) is str '
+        "and name == 'format' and formatting.is_known_public(value): return value.forma -> if False: return "
+        "value.format": _ASKED,
+        "if classes.kept(kind, name):: if classes.kept(kind, name): classes.refuse_store(kind, name) -> if False: "
+        "classes.refuse_store(kind, name)": "the proxy that private() gives for it refuses a store as well",
+        "classes.refuse_store(kind, name): classes.refuse_store(kind, name) -> nothing":
+            "the proxy that private() gives for it refuses a store as well",
+        "if self._learn(kind):: if self._learn(kind): return value -> if False: return value": _LEARNT,
+        "if kind not in self._judged:: if kind not in self._judged: self._judged.add(kind) if own_class(kind) and "
+        "classes.has_no_foreign_pr -> if False: self._judged.add(kind) if own_class(kind) and "
+        "classes.has_no_foreign_privates(kind): self.": _LEARNT,
+        "if kind not in self._judged:: if kind not in self._judged: self._judged.add(kind) if own_class(kind) and "
+        "classes.has_no_foreign_pr -> if True: self._judged.add(kind) if own_class(kind) and "
+        "classes.has_no_foreign_privates(kind): self.k": _LEARNT,
+        "if kind not in self._judged:: kind not in self._judged -> kind in self._judged": _LEARNT,
+        "self._judged.add(kind): self._judged.add(kind) -> nothing": _LEARNT,
+        "if own_class(kind) and classes.has_no_foreign_privates(kind):: if own_class(kind) and "
+        "classes.has_no_foreign_privates(kind): self.known.add(kind) return True -> if False: self.known.add(kind) "
+        "return True": _LEARNT,
+        "self.known.add(kind): self.known.add(kind) -> nothing": _LEARNT,
+        "_learn: return True: True -> False": _LEARNT,
+        "_learn: return True: return True -> return None": _LEARNT,
+        "_learn: return False: return False -> return None": _TRUTH,
+        "if kind in self.known or own_class(kind) or self._own_function(value):: kind in self.known or "
+        "own_class(kind) or self._own_function(value) -> own_class(kind) or self._own_function(value)": _ASKED,
+        "return SignalsOf(value) if name in names.OF_CONTEXTS and kind is decimal.Context else value: name in "
+        "names.OF_CONTEXTS and kind is decimal.Context -> name in names.OF_CONTEXTS":
+            "the only other class that is writable is known, and was given above",
+        "elif name in _LISTED and own_class(_subject(value)):: name in _LISTED and own_class(_subject(value)) -> "
+        "own_class(_subject(value))": "no class of a cell stores one of the other names that come so far",
+        "__slots__ = (\"_target\",): __slots__ = ('_target',) -> nothing": _SIZE,
+        'setattr(self._target, name, None if name == "__doc__" and text is None else exact(text)): name == '
+        "'__doc__' and text is None -> text is None": "the interpreter takes None for no other of these names",
+        "__slots__ = (\"_guard\", \"_value\"): __slots__ = ('_guard', '_value') -> nothing": _SIZE,
+        "list[int], typing.List[int], int | str, typing.Union[int, str], typing.Literal[1],  # noqa: UP006, UP007: "
+        "1 -> 2": _EXAMPLE,
+        "typing.Annotated[int, 1], typing.Callable[[int], str], Callable[[int], str],: 1 -> 2": _EXAMPLE,
+        "_ANNOTATED = type(typing.Annotated[int, 1]): 1 -> 2": _EXAMPLE,
+        "if name == \"__args__\" or (name == \"__metadata__\" and kind is _ANNOTATED):: name == '__metadata__' and "
+        "kind is _ANNOTATED -> kind is _ANNOTATED": "the origin of an annotated type is what get_args() gives first",
+        "if name == \"__origin__\" and kind is _ANNOTATED:: name == '__origin__' and kind is _ANNOTATED -> kind is "
+        "_ANNOTATED": "its other names were answered above",
+        "_passed: return False: return False -> return None": _TRUTH,
+        "if type(name) is str:: if type(name) is str: return name -> if False: return name": _SHORT_CUT_SIZE,
+        "if found is None or type(found) is str:: found is None or type(found) is str -> found is None":
+            _SHORT_CUT_SIZE,
+        "if owner not in (re.Pattern, re.Match):: if owner not in (re.Pattern, re.Match): return found -> if "
+        "False: return found": "no other method in C that cells reach has one of these names",
+        "_WITH_OBJ = (types.SimpleNamespace, type(functools.cmp_to_key(lambda _one, _other: 0)(None))): 0 -> 1":
+            _EXAMPLE,
+        "_holds_its_obj: return False: return False -> return None": _TRUTH,
     },
     "rlm_secure/guest/language/guards.py": {
         '__all__ = ["VALUE", "RuleViolation", "build_globals", "files", "has_files", "is_internal"]: __all__ = '

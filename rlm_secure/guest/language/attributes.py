@@ -487,7 +487,7 @@ def _signals(value: Any, name: str, *default: Any) -> Any:
 
 
 #: Library types whose `obj` was set by the cell.
-_WITH_OBJ = (types.SimpleNamespace, type(functools.cmp_to_key(lambda _one, _other: 0)(0)))
+_WITH_OBJ = (types.SimpleNamespace, type(functools.cmp_to_key(lambda _one, _other: 0)(None)))
 
 
 def _holds_its_obj(value: Any) -> bool:
