@@ -622,7 +622,7 @@ READERS: dict[str, Reader] = {
     "guest/supervisor/supervisor.py": Reader("fromhex os.read wire.loads", _GUEST_JSON),
     "guest/supervisor/uploads.py": Reader("fromhex", reason="64 digits, matched before"),
     "guest/wire.py": Reader(
-        "json.JSONDecoder recvmsg struct.unpack unpack_from", ("frames in the guest", "json of the guest")
+        "json.JSONDecoder recvmsg struct.iter_unpack unpack_from", ("frames in the guest", "json of the guest")
     ),
     "guest/zygote/zygote.py": Reader("fromhex recv wire.loads", _GUEST_JSON),
     "logger/audit_log.py": Reader("loads os.pread", ("audit logs",)),
