@@ -319,22 +319,22 @@ def test_every_item_of_a_batch_is_answered_whatever_its_provider_does(cloud: Clo
     emulator.fail(cloud.wire.create, status=500, after=True, times=1)
 
     def vanish(done: int, _: int) -> None:
-        if done in (4, 12, 20) and emulator.live:
+        if done in (8, 24, 40) and emulator.live:
             emulator.vanish(emulator.live[0].name)
 
     def reply(prompt: str) -> str:
         answered.append(prompt)
         return "r"
 
-    names = [f"n{number}" for number in range(32)]
+    names = [f"n{number}" for number in range(64)]
     turn = cell("final_answer(context + llm_query('of ' + context))")
     items = over(cloud, lambda messages: turn, reply, options={"max_live": 8}).batch(
         names, concurrency=8, on_progress=vanish
     )
     assert [item.response if item.error is None else item.error for item in items] == [f"{name}r" for name in names]
     # What was asked when its sandbox vanished may have to be asked again; nothing else is.
-    assert {*answered} == {f"of {name}" for name in names} and len(answered) <= 32 + 3
-    assert len(emulator.recorded(cloud.wire.create)) < 3 * 32, "Prime's SDK asks three times each time"
+    assert {*answered} == {f"of {name}" for name in names} and len(answered) <= 64 + 3
+    assert len(emulator.recorded(cloud.wire.create)) < 3 * 64, "Prime's SDK asks three times each time"
 
 
 def test_no_provider_is_asked_before_the_time_that_it_says() -> None:
