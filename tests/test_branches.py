@@ -19,9 +19,19 @@ PROGRAM = """
 import os, sys
 sys.path.insert(0, {tracer!r})
 from tracer import start
-start({table!r}, [{name!r}])
+start({table!r}, [{name!r}], ["other.py"])
 import runpy
 runpy.run_path({path!r}, run_name="traced")
+"""
+#: Of it, lines are marked.
+OTHER = """\
+def twice(number):
+    if number:
+        return number
+    return 0
+
+
+twice(1)
 """
 MODULE = """\
 import os, signal
@@ -48,14 +58,25 @@ os.waitpid(pid, 0)
 """
 
 
-def test_arcs_of_a_process_that_was_killed_are_seen_and_others_are_not(tmp_path: Path) -> None:
-    module, table = tmp_path / "module.py", tmp_path / "arcs"
-    module.write_text(MODULE)
+def marked(tmp_path: Path, name: str, code: str) -> bytes:
+    """The table after a program was run that marks the branches of module.py and the lines of other.py."""
+    module, table = tmp_path / name, tmp_path / "arcs"
+    module.write_text(code)
     with table.open("wb") as file:
-        file.truncate(tracer.SIZE)
+        file.truncate(tracer.size(["module.py"], ["other.py"]))
     told = {"tracer": str(Path(tracer.__file__).parent), "table": str(table), "name": "module.py", "path": str(module)}
     subprocess.run([sys.executable, "-I", "-S", "-B", "-c", PROGRAM.format(**told)], check=True)
-    marks = table.read_bytes()
+    return table.read_bytes()
+
+
+def test_lines_that_ran_are_seen_of_a_file_whose_branches_nobody_asks_for(tmp_path: Path) -> None:
+    marks = marked(tmp_path, "other.py", OTHER)
+    assert len(marks) == tracer.SIZE + tracer.MOST_LINES
+    assert [match.start() - tracer.SIZE for match in re.finditer(b"\1", marks)] == [1, 2, 3, 7]
+
+
+def test_arcs_of_a_process_that_was_killed_are_seen_and_others_are_not(tmp_path: Path) -> None:
+    marks = marked(tmp_path, "module.py", MODULE)
     arcs = {divmod(match.start(), 2 * tracer.LINES) for match in re.finditer(b"\1", marks)}
     found = {(report._line(begin), report._line(end)) for begin, end in arcs}
     assert {(-4, 5), (5, 6), (6, 7), (7, 5), (6, 8), (8, 5), (5, -4), (-12, 13), (13, 14)} <= found
@@ -64,7 +85,7 @@ def test_arcs_of_a_process_that_was_killed_are_seen_and_others_are_not(tmp_path:
 
 
 def test_where_the_table_cannot_be_opened_nothing_is_traced(tmp_path: Path) -> None:
-    tracer.start(f"{tmp_path}/none", ["x.py"])
+    tracer.start(f"{tmp_path}/none", ["x.py"], ["y.py"])
     assert sys.gettrace() is None or "tracer" not in getattr(sys.gettrace(), "__module__", "")
 
 
@@ -125,8 +146,9 @@ def test_host_code_is_all_but_the_guest() -> None:
 
 
 def test_a_file_that_is_too_long_for_the_table_is_noticed() -> None:
-    for name in trusted():
-        assert (ROOT / name).read_text().count("\n") < tracer.LINES, name
+    for names, most in ((trusted(), tracer.LINES), (report.host_code(), tracer.MOST_LINES)):
+        for name in names:
+            assert (ROOT / name).read_text().count("\n") < most, name
 
 
 def test_lines_and_branches_that_are_missing_are_named() -> None:

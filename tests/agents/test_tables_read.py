@@ -27,6 +27,8 @@ from rlm_secure.environments.seccomp import assemble
 from rlm_secure.errors import MissingExtra, TableError
 
 read_module = sys.modules["rlm_secure.agents.tables.read"]
+#: The program; where it is measured, read.py has another one beside it.
+CHILD = Path(cells.__file__).with_name("child.py")
 MIB = 1024 * 1024
 #: What a hostile file may take. The program of plain Python with pandas needs about 300 MiB of address space.
 SECONDS, MEMORY = 20.0, 1024 * MIB
@@ -811,7 +813,7 @@ def test_what_the_process_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
     kept = os.open(tmp_path, os.O_RDONLY)
     os.set_inheritable(kept, True)
     (victim := tmp_path / "victim").write_text("x")
-    begin, end = Path(read_module.__file__).with_name("child.py").read_text().split('if __name__ == "__main__":')
+    begin, end = CHILD.read_text().split('if __name__ == "__main__":')
     program = f"victim = {str(victim)!r}\nsealed = {sealed}\n{ATTEMPTS}"
     (tmp_path / "child.py").write_text(f"{begin}\n{program}\nif __name__ == '__main__':{end}")
     monkeypatch.setattr(read_module, "__file__", str(tmp_path / "read.py"))
@@ -847,7 +849,7 @@ def test_the_filter_has_both_machines(machine: str) -> None:
 
 def test_the_process_ends_with_its_host(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a\n1\n")
-    source = Path(read_module.__file__).with_name("child.py").read_text()
+    source = CHILD.read_text()
     begin, end = source.split('if __name__ == "__main__":')
     ready = f"open({str(tmp_path / 'ready')!r}, 'w').write(str(os.getpid()))"
     (tmp_path / "child.py").write_text(

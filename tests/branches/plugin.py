@@ -26,12 +26,14 @@ from typing import Any
 from tests.branches import tracer
 
 _TRACER = Path(tracer.__file__)
-_PROGRAM = """import runpy, sys
+#: Run in its own namespace: whoever imports it finds what the program defines.
+_PROGRAM = """import sys
 sys.path.insert(0, {directory!r})
 from rlm_secure_tracer import start
 del sys.path[0]
-start({table!r}, {names!r})
-runpy.run_path({program!r}, run_name="__main__")
+start({table!r}, *{names!r})
+with open({program!r}, encoding="utf-8") as source:
+    exec(compile(source.read(), {program!r}, "exec"), globals())
 """
 
 
@@ -42,10 +44,10 @@ def coverage_init(_registry: Any, _options: dict[str, Any]) -> None:
         return
     patches = _Patches(Path(directory))
     sys.meta_path.insert(0, patches)
-    table = tracer.shared(patches.table, patches.names)
+    table = tracer.shared(patches.table, tracer.size(*patches.names))
 
     def go_on() -> None:
-        tracer.trace(table, patches.names)
+        tracer.trace(table, *patches.names)
         threading.settrace(sys.gettrace())  # type: ignore[arg-type]
 
     if table is not None:
@@ -58,11 +60,13 @@ class _Patches(importlib.abc.MetaPathFinder):
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.table = str(directory / "arcs")
-        self.names: list[str] = json.loads((directory / "names.json").read_text())
+        self.names: list[list[str]] = json.loads((directory / "names.json").read_text())
         self._patches: dict[str, Callable[[ModuleType], None]] = {
             "rlm_secure.environments.bundle": self._bundle,
             "rlm_secure.testing.arena": self._arena,
-            "rlm_secure.testing.nested": self._nested,
+            "rlm_secure.testing.nested": self._by_its_file,
+            "rlm_secure.testing.processes": self._plain,
+            "rlm_secure.agents.tables.read": self._beside,
         }
 
     def find_spec(
@@ -84,7 +88,7 @@ class _Patches(importlib.abc.MetaPathFinder):
         return spec
 
     def _bundle(self, bundles: Any) -> None:
-        real, begin = bundles.bundle, f"start({self.table!r}, {self.names!r})"
+        real, begin = bundles.bundle, f"start({self.table!r}, *{self.names!r})"
 
         @functools.cache
         def traced() -> Any:
@@ -102,12 +106,20 @@ class _Patches(importlib.abc.MetaPathFinder):
     def _arena(self, arena: Any) -> None:
         arena._BUILD = self._traced(Path(arena._BUILD))
 
-    def _nested(self, nested: Any) -> None:
+    def _plain(self, processes: Any) -> None:
+        processes._LAUNCH = self._traced(processes._LAUNCH)
+
+    def _by_its_file(self, nested: Any) -> None:
         nested.__file__ = str(self._traced(Path(nested.__file__)))  # which it starts itself by
 
+    def _beside(self, read: Any) -> None:
+        child = self._traced(Path(read.__file__).with_name("child.py"))
+        read.__file__ = str(child.with_name("read.py"))  # which it looks for the program beside
+
     def _traced(self, program: Path) -> Path:
-        """A program that runs `program` under the tracer."""
-        starter = self._directory / f"traced_{program.name}"
+        """A program of the same name that runs `program` under the tracer."""
+        starter = self._directory / "traced" / program.name
+        starter.parent.mkdir(exist_ok=True)
         told = {"directory": str(self._directory), "table": self.table, "names": self.names, "program": str(program)}
         for path, text in (
             (self._directory / "rlm_secure_tracer.py", _TRACER.read_text()),

@@ -26,7 +26,7 @@ _CONFIG = """[run]
 branch = true
 parallel = true
 data_file = {data}
-patch = subprocess, fork
+patch = subprocess
 plugins = tests.branches.plugin
 disable_warnings = no-data-collected, module-not-measured, couldnt-parse
 include =
@@ -53,9 +53,10 @@ def prepare(directory: Path, *, host: bool = False) -> None:
     directory.chmod(0o777)
     include = "\n".join(f"    {ROOT / path}" for path in (*trusted(), *(host_code() if host else ())))
     (directory / "coveragerc").write_text(_CONFIG.format(data=directory / "host", include=include))
-    (directory / "names.json").write_text(json.dumps(names()))
+    branches, lines = names(), _others() if host else []
+    (directory / "names.json").write_text(json.dumps([branches, lines]))
     with table(directory).open("wb") as file:
-        file.truncate(len(names()) * tracer.SIZE)
+        file.truncate(tracer.size(branches, lines))
     table(directory).chmod(0o666)
 
 
@@ -63,6 +64,11 @@ def host_code() -> list[str]:
     """The files of host code, as paths from the root of the project."""
     files = (path.relative_to(ROOT).as_posix() for path in sorted(PACKAGE.rglob("*.py")))
     return [path for path in files if not path.startswith(("rlm_secure/guest/", "rlm_secure/_data/"))]
+
+
+def _others() -> list[str]:
+    """Host code that is not trusted: of it, lines are measured."""
+    return [path for path in host_code() if path not in trusted()]
 
 
 def gather(directory: Path, kept: Path) -> None:
@@ -124,6 +130,11 @@ def _arcs(path: Path) -> dict[str, set[tuple[int, int]]]:
         piece = marks[index * tracer.SIZE : (index + 1) * tracer.SIZE]
         arcs = {divmod(match.start(), 2 * tracer.LINES) for match in re.finditer(b"\1", piece)}
         found[str(ROOT / name)] = {(_line(begin), _line(end)) for begin, end in arcs}
+    lines = marks[len(trusted()) * tracer.SIZE :]
+    for index, name in enumerate(_others() if lines else ()):
+        piece = lines[index * tracer.MOST_LINES : (index + 1) * tracer.MOST_LINES]
+        # How a line was reached is not known, and nobody asks for the branches of these files.
+        found[str(ROOT / name)] = {(-1, match.start()) for match in re.finditer(b"\1", piece)}
     return found
 
 

@@ -1,8 +1,8 @@
-"""Marks the branches of some files in memory shared with a file: by any process, sealed or killed, without a call.
+"""Marks what runs of some files in memory shared with a file: by any process, sealed or killed, without a call.
 
-A byte stands for one arc, from a line to a line, as coverage.py knows them; a line below zero is the way into, or out
-of, the function that begins there. Runs in the guest, in programs of arenas and in forks of whoever is measured, on the
-standard library alone.
+Of the first files it marks branches: a byte stands for one arc, from a line to a line, as coverage.py knows them; a
+line below zero is the way into, or out of, the function that begins there. Of the others it marks lines, a byte each.
+Runs in the guest, in programs of arenas and in forks of whoever is measured, on the standard library alone.
 """
 
 from __future__ import annotations
@@ -14,29 +14,38 @@ import os
 import sys
 from typing import Any
 
-#: Lines that a file may have.
+#: Lines that a file may have whose branches are marked.
 LINES = 512
 #: Bytes of one file's arcs: both ends may be a line, or the beginning of a function.
 SIZE = (2 * LINES) ** 2
+#: Lines that one of the others may have, a byte each.
+MOST_LINES = 2048
 
 _RESUME = dis.opmap["RESUME"]
 _YIELD = dis.opmap["YIELD_VALUE"]
 
 
-def start(path: str, names: list[str]) -> None:
-    """Mark arcs of the files that end in `names`, in the file at `path`; nothing where it cannot be opened."""
-    table = shared(path, names)
+def size(branches: list[str], lines: list[str]) -> int:
+    """Bytes of the table of these files."""
+    return len(branches) * SIZE + len(lines) * MOST_LINES
+
+
+def start(path: str, branches: list[str], lines: list[str]) -> None:
+    """Mark what runs of the files that end in these names, in the file at `path`; nothing where it cannot be opened."""
+    table = shared(path, size(branches, lines))
     if table is not None:
-        trace(table, names)
+        trace(table, branches, lines)
 
 
-def trace(table: Any, names: list[str]) -> None:
+def trace(table: Any, branches: list[str], lines: list[str]) -> None:
     """The same in memory that is shared already: from here on, in the frames that are running as well."""
     begins: dict[str, int] = {}
+    names, first = [*branches, *lines], len(branches) * SIZE  # where the lines begin
 
     def find(file: str) -> int:
         found = [index for index, name in enumerate(names) if f"/{file}".endswith(f"/{name}")]
-        begins[file] = begin = found[0] * SIZE if found else -1
+        at = found[0] if found else -1
+        begins[file] = begin = at * SIZE if at < len(branches) else first + (at - len(branches)) * MOST_LINES
         return begin
 
     def enter(frame: Any, _event: str, _argument: Any) -> Any:
@@ -46,6 +55,8 @@ def trace(table: Any, names: list[str]) -> None:
             begin = find(code.co_filename)
         if begin < 0:
             return None
+        if begin >= first:
+            return marks(begin)
         # Who goes on behind a yield did not come in by the function's beginning.
         again = frame.f_lasti >= 0 and code.co_code[frame.f_lasti] == _RESUME and code.co_code[frame.f_lasti + 1] != 0
         return steps(code, begin, frame.f_lineno if again else LINES + code.co_firstlineno)
@@ -65,23 +76,34 @@ def trace(table: Any, names: list[str]) -> None:
 
         return step
 
+    def marks(begin: int) -> Any:
+        def mark(frame: Any, event: str, _argument: Any) -> Any:
+            if event == "line":
+                table[begin + frame.f_lineno] = 1
+            return mark
+
+        return mark
+
     sys.settrace(enter)
     frame: Any = sys._getframe(1)
     while frame is not None:  # what forked is half-way through a function, or through several
         code = frame.f_code
         begin = begins.get(code.co_filename, find(code.co_filename))
-        frame.f_trace = steps(code, begin, frame.f_lineno) if begin >= 0 else None
+        if begin >= first:
+            frame.f_trace = marks(begin)
+        else:
+            frame.f_trace = steps(code, begin, frame.f_lineno) if begin >= 0 else None
         frame = frame.f_back
 
 
-def shared(path: str, names: list[str]) -> Any:
-    """The table in the file at `path`, as memory; None where it cannot be opened."""
+def shared(path: str, size: int) -> Any:
+    """The table in the file at `path`, as memory of `size` bytes; None where it cannot be opened."""
     try:
         fd = os.open(path, os.O_RDWR)
     except OSError:
         return None
     try:
-        return _shared(fd, len(names) * SIZE)
+        return _shared(fd, size)
     finally:
         os.close(fd)
 
