@@ -9,7 +9,7 @@ different processes: one an arena with its own users and network, another an are
 none, and each its own plugins and cache. A worker of xdist lives for the whole run, so the memory, threads and signals of
 one test are those of the next; and it starts a worker that crashed anew and goes on, where an attack has just got through.
 
-`--quick` is what to run after each change: tests/quick.py lists it. `--junit FILE` writes one report for all parts.
+Of what tests/share.py lists, a push runs its share; every night, and where parts are named, all of it runs. `--quick` is what to run after each change: tests/quick.py lists it. `--junit FILE` writes one report for all parts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlm_secure.removal import Scratch
-from tests import junit, quick, signals
+from tests import junit, quick, share, signals
 from tests.branches import report
 
 ROOT = Path(__file__).parents[1]
@@ -210,6 +210,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="the heart alone, in a minute: see tests/quick.py")
     parser.add_argument("--all", action="store_true", help="also what is marked exhaustive: half an hour more")
     parser.add_argument(
+        "--turn", help="which share of what the pushes run in turn: a number, or `all` (default: by the number of commits;"
+        " all where parts are named)",
+    )
+    parser.add_argument(
         "-m", "--marks", default="", help="only tests whose marks match, as pytest's -m; `-m attack` is the corpus"
     )
     parser.add_argument(
@@ -242,7 +246,19 @@ def _chosen(options: argparse.Namespace, parser: argparse.ArgumentParser) -> lis
                 f"{name} is no file, and no part starts so; there are {', '.join(part.name for part in every)}"
             )
         chosen += [part for part in found or [Part(name, (name,))] if part not in chosen]
-    return [part for part in chosen if part.attacks] if options.marks == "attack" else chosen
+    chosen = [part for part in chosen if part.attacks] if options.marks == "attack" else chosen
+    others = {f"{CORPUS}-{each}" for each in PROVIDERS} - {f"{CORPUS}-{each}" for each in share.share(PROVIDERS, 4)}
+    return [part for part in chosen if part.name not in others]
+
+
+def _turn(options: argparse.Namespace, parser: argparse.ArgumentParser) -> str:
+    """For RLM_SECURE_TURN: "" where everything is tried."""
+    if options.turn not in (None, "all") and not options.turn.isdecimal():
+        parser.error(f"--turn is a number or `all`, not {options.turn!r}")
+    whole = options.all or options.part or options.quick or options.coverage
+    if options.turn is None:
+        return "" if whole else str(share.of_this_push())
+    return "" if options.turn == "all" else str(options.turn)
 
 
 def _marks(options: argparse.Namespace) -> tuple[str, ...]:
@@ -258,7 +274,10 @@ def main() -> int:
     started = time.monotonic()
     parser = _parser()
     options = parser.parse_args()
+    os.environ["RLM_SECURE_TURN"] = turn = _turn(options, parser)
     chosen = _chosen(options, parser)
+    if turn:
+        print(f"of what the pushes run in turn (tests/share.py): --turn {turn}", flush=True)
     if options.quick and (missing_wall := quick.missing()):
         print(f"--quick proves nothing here: {missing_wall}; `rlm-secure doctor` says more", file=sys.stderr)
         return 2

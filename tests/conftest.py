@@ -9,6 +9,7 @@ import json
 import os
 import shlex
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -17,9 +18,10 @@ import pytest
 
 from rlm_secure.testing import arena, battery, corpus
 from rlm_secure.testing.control import Control
-from tests import signals
+from tests import share, signals
 
 signals.reset()
+gc.disable()  # until all tests are collected, which leaves no garbage
 
 HERE = Path(__file__).parent
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
@@ -39,10 +41,19 @@ IN_ARENA = (
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected by
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What runs attacks itself carries their mark."""
+    """What runs attacks itself carries their mark, and what another push has the turn of is exhaustive."""
+    shared: dict[tuple[Path, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if _needs_an_arena(item):
             item.add_marker(pytest.mark.attack)
+        count = share.pushes(item.nodeid)
+        if count > 1 and not item.get_closest_marker("exhaustive"):
+            shared[item.path, count].append(item)
+    for (_, count), each in shared.items():
+        chosen = set(share.share(each, count))
+        for item in each:
+            if item not in chosen:
+                item.add_marker(pytest.mark.exhaustive)
 
 
 def _needs_an_arena(item: pytest.Item) -> bool:
@@ -105,6 +116,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError(f"attacks run in an arena only: {_in_parts(session.config, ours)}")
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,17 +1,101 @@
-"""What is tried for every push of a list that is tried whole by `python -m tests --all`.
+"""What the pushes try in turn: of a list, or of the tests of a file, each push a share, the next push the next one.
 
-Not in effort.py, which loads Hypothesis: that must not be in a process that runs attacks.
+`python -m tests` says which push it is (RLM_SECURE_TURN); without that, as at night, everything is tried. What holds
+the walls that a session has on this machine, and what a claim of threat-model.md is proven by here, is in no table: it
+is tried whole. Not in effort.py, which loads Hypothesis: that must not be in a process that runs attacks.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 _T = TypeVar("_T")
+#: A folder, a file or a test -> how many pushes share what it has; the longest name counts, and 1 is all of it.
+SHARED = {
+    # The same code behind five wires: each push meets each fault, at some of the providers.
+    "tests/clouds/test_clock.py": 3,
+    "tests/clouds/test_data.py": 3,
+    "tests/clouds/test_faults.py": 3,
+    "tests/clouds/test_ingress.py": 3,
+    "tests/clouds/test_lifecycle.py": 3,
+    "tests/clouds/test_modal.py": 3,
+    "tests/clouds/test_networks.py": 3,
+    "tests/clouds/test_pods.py": 3,
+    "tests/clouds/test_quota.py": 3,
+    "tests/clouds/test_sessions.py": 3,
+    "tests/docker": 2,
+    "tests/docker/test_corpus.py": 1,  # takes a share of the attacks itself
+    "tests/docker/test_escapes.py": 1,
+    "tests/docker/test_refusals.py": 1,
+    "tests/docker/test_seccomp_profile.py": 1,
+    "tests/docker/test_separation.py": 1,
+    # A cluster for nearly every test.
+    "tests/scale/test_ray.py": 4,
+    "tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt": 1,
+    # A process for each, and often a real server or another interpreter.
+    "tests/cli/test_ask.py": 3,
+    "tests/cli/test_exec.py": 2,
+    "tests/cli/test_interrupts.py": 2,
+    "tests/cli/test_react.py": 2,
+    "tests/cli/test_run.py": 2,
+    "tests/cli/test_transfer.py": 2,
+    "tests/docs/test_blocks.py": 4,
+    "tests/examples/test_programs.py": 3,
+    "tests/packaging/test_distribution.py": 4,
+    "tests/packaging/test_elsewhere.py": 2,
+    "tests/test_bench_peers.py::test_each_case_runs_once_with_what_is_installed": 4,
+    "tests/test_benchmarks_smoke.py": 4,
+    "tests/audit/test_environments.py": 2,
+    "tests/audit/test_integrations.py": 2,
+    "tests/evidence/test_evidence.py": 2,
+    "tests/test_again.py": 2,
+    "tests/test_removal.py": 2,
+    "tests/testing/test_attempts.py": 2,
+    "tests/testing/test_own_attacks.py": 2,
+    "tests/testing/test_plugin.py": 2,
+    # Growth, measured: what is linear today is not quadratic tomorrow without anybody's touching it.
+    "tests/clients/test_hostile_provider.py::test_a_hostile_provider_costs_no_more_than_the_policy_says": 3,
+    "tests/growth/test_parsers.py::test_no_parser_takes_longer_than_its_input_grows": 3,
+    "tests/rlm/test_parsing.py::test_a_megabyte_of_anything_takes_linear_time": 3,
+    "tests/local/test_faults.py::test_ten_thousand_sessions_leave_no_growth": 4,
+    "tests/local/test_faults.py::test_five_hundred_idle_sessions_fit_in_the_budget": 3,
+    "tests/broker/test_long_runs.py": 2,
+    # Many examples of one rule.
+    "tests/agents/test_codegen_limits.py": 2,
+    "tests/agents/test_side_by_side.py": 3,
+    "tests/fuzz/test_fuzz.py::test_a_planted_bug_is_found": 3,
+    "tests/guest/test_benign.py": 2,
+    "tests/local/test_startup.py": 2,
+    "tests/packages/test_honest.py": 4,
+}
+
+
+def turn() -> int | None:
+    """The number of this push; None where everything is tried."""
+    given = os.environ.get("RLM_SECURE_TURN", "")
+    return int(given) if given else None
+
+
+def of_this_push() -> int:
+    """A number that the next commit has the next one of; 0 outside a repository."""
+    command = ["git", "rev-list", "--count", "HEAD"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
+    return int(done.stdout) if done.returncode == 0 else 0
 
 
 def share(items: Sequence[_T], of: int) -> tuple[_T, ...]:
-    """Each `of`-th of `items`, beginning with the first; all of them for `--all`."""
-    return tuple(items if os.environ.get("RLM_SECURE_EXHAUSTIVE") == "1" else items[::of])
+    """Each `of`-th of `items`, beginning where it is this push's turn; all of them where everything is tried."""
+    now = turn()
+    return tuple(items if now is None else items[now % of :: of])
+
+
+def pushes(test: str) -> int:
+    """How many pushes share what a test (`tests/file.py::test[...]`) belongs to; 1 where each runs it."""
+    name, _, _ = test.partition("[")
+    while name and name not in SHARED:
+        name = name.rpartition("::" if "::" in name else "/")[0]
+    return SHARED.get(name, 1)

@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 from tests import __main__ as suite
-from tests import junit, quick
+from tests import conftest, junit, quick, share
 from tests.__main__ import ROOT, Part
 
 #: Ends a host by Ctrl-C, as tests of it do, and looks at what it would hand down.
@@ -141,3 +142,61 @@ def test_the_mark_of_attacks_selects_the_parts_that_have_some():
     assert every == {part.name for part in suite.parts()}
 
 
+
+
+# -- what the pushes run in turn (tests/share.py) -------------------------------------------------------------
+
+
+def test_what_is_listed_exists():
+    for name in share.SHARED:
+        path, _, test = name.partition("::")
+        assert (ROOT / path).exists(), name
+        assert not test or f"def {test}(" in (ROOT / path).read_text(), name
+
+
+def test_all_pushes_together_run_everything_and_none_runs_it_alone(monkeypatch):
+    items = list(range(10))
+    shares = []
+    for number in range(3):
+        monkeypatch.setenv("RLM_SECURE_TURN", str(600 + number))
+        shares.append(share.share(items, 3))
+    assert sorted(sum(shares, ())) == items and {len(each) for each in shares} == {3, 4}
+    monkeypatch.setenv("RLM_SECURE_TURN", "")
+    assert share.share(items, 3) == tuple(items)
+
+
+@pytest.mark.parametrize(
+    ("test", "pushes"),
+    [
+        ("tests/docker/test_values.py::test_it[a::b/c]", share.SHARED["tests/docker"]),
+        ("tests/docker/test_corpus.py::test_it", 1),
+        ("tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt", 1),
+        ("tests/attacks/test_kernel.py::TestIt::test_it", 1),
+    ],
+)
+def test_the_longest_name_counts(test, pushes):
+    assert share.pushes(test) == pushes
+
+
+def test_a_push_runs_its_share_and_a_night_everything(monkeypatch):
+    ran = {}
+    for turn in ("0", "1", ""):
+        monkeypatch.setenv("RLM_SECURE_TURN", turn)
+        items = [_Item(f"tests/scale/test_ray.py::test_it[{number}]") for number in range(8)]
+        items.append(_Item("tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt"))
+        conftest.pytest_collection_modifyitems(SimpleNamespace(), items)
+        ran[turn] = [number for number, item in enumerate(items) if "exhaustive" not in item.marks]
+    assert ran == {"0": [0, 4, 8], "1": [1, 5, 8], "": list(range(9))}
+
+
+class _Item:
+    """What the hook asks of a test."""
+
+    def __init__(self, nodeid):
+        self.nodeid, self.path, self.marks = nodeid, ROOT / nodeid.partition("::")[0], []
+
+    def add_marker(self, mark):
+        self.marks.append(mark.name)
+
+    def get_closest_marker(self, name):
+        return name if name in self.marks else None

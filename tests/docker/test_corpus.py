@@ -1,6 +1,6 @@
 """The whole attack corpus in containers: every attack on a worker of its own, with and without the language layer.
 
-At night all of it; otherwise an attack on the language alone is tried where that stands, and once more without it only
+At night all of it; otherwise a third, and an attack on the language alone is tried where that stands, and once more without it only
 on this machine (tests/attacks/test_kernel.py).
 
 Containers are used again, workers never are: what an attack did to one is gone with it, or is a finding.
@@ -26,6 +26,7 @@ from rlm_secure.testing import Unscreened, battery, corpus, judge
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.verdict import Result, Verdict
 from tests.attacks.conftest import ATTACKS, each, stands
+from tests.share import share
 
 pytestmark = [pytest.mark.attack, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -108,8 +109,10 @@ def containers(place: DockerEnvironment, image: str) -> Iterator[ContainerPool]:
     made.close()
 
 
+PUSHES = 3  # share the attacks
 ON_LANGUAGE = tuple(attack for attack in ATTACKS if attack.layer is corpus.Layer.LANGUAGE)
-ON_KERNEL = tuple(attack for attack in ATTACKS if attack not in ON_LANGUAGE)
+ON_KERNEL = share([attack for attack in ATTACKS if attack not in ON_LANGUAGE], PUSHES)
+SCREENED = share(corpus.for_layer(ATTACKS, screened=True), PUSHES)
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +131,7 @@ def language_without_language(containers: ContainerPool, controls: dict[str, Con
 
 @pytest.fixture(scope="module")
 def with_language(containers: ContainerPool, controls: dict[str, Control]) -> dict[str, Verdict]:
-    attacks = corpus.for_layer(ATTACKS, screened=True)
-    return battery.attempts(attacks, lambda: containers.session(screen=True), judge.policy("strict"), controls)
+    return battery.attempts(SCREENED, lambda: containers.session(screen=True), judge.policy("strict"), controls)
 
 
 @each(ON_KERNEL)
@@ -145,7 +147,7 @@ def test_an_attack_on_the_language_does_not_get_through_the_kernel_alone(attack,
     assert stands(attack, outcome), f"{outcome.result}: {outcome.evidence}"
 
 
-@each(corpus.for_layer(ATTACKS, screened=True))
+@each(SCREENED)
 def test_the_attack_does_not_get_through_the_language(attack, with_language) -> None:
     outcome = with_language[attack.name]
     assert stands(attack, outcome), f"{outcome.result}: {outcome.evidence}"
@@ -153,7 +155,7 @@ def test_the_attack_does_not_get_through_the_language(attack, with_language) -> 
 
 def test_forbidden_calls_are_violations_here_as_well(without_language) -> None:
     stopped = [outcome for outcome in without_language.values() if outcome.result is Result.STOPPED]
-    assert len([outcome for outcome in stopped if outcome.wall is Wall.SECCOMP]) > 75
+    assert len([outcome for outcome in stopped if outcome.wall is Wall.SECCOMP]) > 75 // PUSHES - 5
 
 
 def test_no_attack_broke_its_container(containers, without_language, with_language) -> None:
