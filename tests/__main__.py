@@ -41,22 +41,14 @@ ALONE = (
     "tests/attacks/test_kernel.py",
     "tests/attacks/test_harm.py",
     "tests/attacks/test_habits.py",
-    "tests/clouds/test_sessions.py",
-    "tests/clouds/test_lifecycle.py",
     CORPUS,
     "tests/docker/test_corpus.py",
     "tests/docker/test_escapes.py",
-    "tests/docker/test_faults.py",
-    "tests/clouds/test_quota.py",
     "tests/clouds/test_live.py",
     "tests/clouds/test_pods_attacked.py",
     "tests/scale/test_ray.py",
-    "tests/test_removal.py",
-    "tests/test_again.py",
     "tests/local/test_faults.py",
-    "tests/docker/test_loop.py",
     "tests/local/test_seccomp_profile.py",
-    "tests/audit/test_environments.py",
 )
 #: Where a Docker engine listens.
 ENGINE = "/run/docker.sock"

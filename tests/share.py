@@ -27,7 +27,7 @@ SHARED = {
     "tests/clouds/test_pods.py": 3,
     "tests/clouds/test_quota.py": 3,
     "tests/clouds/test_sessions.py": 3,
-    "tests/docker": 2,
+    "tests/docker": 3,
     "tests/docker/test_corpus.py": 1,  # takes a share of the attacks itself
     "tests/docker/test_escapes.py": 1,
     "tests/docker/test_refusals.py": 1,
@@ -35,6 +35,9 @@ SHARED = {
     "tests/docker/test_separation.py": 1,
     # A cluster for nearly every test.
     "tests/scale/test_ray.py": 4,
+    "tests/scale/test_ray.py::test_a_node_that_is_killed_loses_no_answer_and_no_call_is_counted_twice": 6,
+    "tests/scale/test_ray.py::test_a_node_that_is_out_of_order_takes_no_answer_with_it": 6,
+    "tests/scale/test_ray.py::test_nodes_that_come_late_get_work_and_the_limits_hold": 6,
     "tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt": 1,
     # A process for each, and often a real server or another interpreter.
     "tests/cli/test_ask.py": 3,
@@ -43,20 +46,23 @@ SHARED = {
     "tests/cli/test_react.py": 2,
     "tests/cli/test_run.py": 2,
     "tests/cli/test_transfer.py": 2,
-    "tests/docs/test_blocks.py": 4,
+    "tests/docs/test_blocks.py": 5,
     "tests/examples/test_programs.py": 3,
     "tests/packaging/test_distribution.py": 4,
-    "tests/packaging/test_elsewhere.py": 2,
+    "tests/packaging/test_elsewhere.py": 3,
     "tests/test_bench_peers.py::test_each_case_runs_once_with_what_is_installed": 4,
     "tests/test_benchmarks_smoke.py": 4,
     "tests/audit/test_environments.py": 2,
     "tests/audit/test_integrations.py": 2,
-    "tests/evidence/test_evidence.py": 2,
+    "tests/evidence/test_evidence.py": 3,
     "tests/test_again.py": 2,
     "tests/test_removal.py": 2,
-    "tests/testing/test_attempts.py": 2,
-    "tests/testing/test_own_attacks.py": 2,
-    "tests/testing/test_plugin.py": 2,
+    "tests/testing/test_attempts.py": 3,
+    "tests/testing/test_own_attacks.py": 3,
+    "tests/testing/test_plugin.py": 3,
+    # A browser with one processor.
+    "tests/browser": 3,
+    "tests/docs/test_site.py::test_pages_work_in_a_browser": 3,
     # Growth, measured: what is linear today is not quadratic tomorrow without anybody's touching it.
     "tests/clients/test_hostile_provider.py::test_a_hostile_provider_costs_no_more_than_the_policy_says": 3,
     "tests/growth/test_parsers.py::test_no_parser_takes_longer_than_its_input_grows": 3,
@@ -65,12 +71,16 @@ SHARED = {
     "tests/local/test_faults.py::test_five_hundred_idle_sessions_fit_in_the_budget": 3,
     "tests/broker/test_long_runs.py": 2,
     # Many examples of one rule.
+    "tests/agents/test_codegen.py": 2,
     "tests/agents/test_codegen_limits.py": 2,
     "tests/agents/test_side_by_side.py": 3,
+    "tests/agents/test_tables_read.py": 2,
+    "tests/broker/test_session.py": 2,  # as tests/local/test_session.py, through a broker
     "tests/fuzz/test_fuzz.py::test_a_planted_bug_is_found": 3,
-    "tests/guest/test_benign.py": 2,
+    "tests/guest/test_benign.py": 3,
+    "tests/guest/test_equivalence.py": 2,
+    "tests/local/test_checkpoints.py": 2,
     "tests/local/test_startup.py": 2,
-    "tests/packages/test_honest.py": 4,
 }
 
 

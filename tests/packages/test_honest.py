@@ -24,12 +24,15 @@ from rlm_secure.removal import Scratch
 from tests.corpus import plain
 from tests.guest.test_benign import CONTEXT, CORPUS
 from tests.packages.inputs import files
+from tests.share import share
 
-#: The first test runs every cell in plain Python: a minute, and several on a busy machine.
+#: The first test runs each cell in plain Python: a minute, and several on a busy machine.
 pytestmark = pytest.mark.timeout(600)
 CELLS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((CORPUS / "data").glob("*.py"))}
 EXCEPTIONS: dict[str, str] = tomllib.loads((CORPUS / "EXCEPTIONS-data.toml").read_text(encoding="utf-8"))
 FILES = files()
+#: Four pushes share them.
+NAMES = share([name for name in CELLS if name not in EXCEPTIONS], 4)
 #: What a cell shows has no file in plain Python, and a figure as SVG has random names in it.
 SHOWN, UNEQUAL = "figure-", ".svg"
 
@@ -50,7 +53,7 @@ class Outcome(NamedTuple):
 @functools.cache
 def expected() -> dict[str, Outcome]:
     given = {
-        "context": CONTEXT, "cells": CELLS, "files": FILES, "imports": ["numpy", "pandas", "matplotlib.pyplot"],
+        "context": CONTEXT, "cells": {name: CELLS[name] for name in (*NAMES, *EXCEPTIONS)}, "files": FILES, "imports": ["numpy", "pandas", "matplotlib.pyplot"],
         "absent": ["pyarrow", "openpyxl"],  # which sessions do not have
     }  # fmt: skip
     command = [sys.executable, "-I", str(CORPUS / "plain.py")]
@@ -87,14 +90,14 @@ def found(name: str) -> Outcome:
     return Outcome(result.stdout, ended, dict(result.files), result.stderr)
 
 
-@pytest.mark.parametrize("name", [name for name in CELLS if name not in EXCEPTIONS])
+@pytest.mark.parametrize("name", NAMES)
 def test_an_honest_cell_does_what_it_does_in_plain_python(name: str) -> None:
     wanted = expected()[name]
     assert wanted.printed
     assert found(name).comparable() == wanted.comparable()
 
 
-@pytest.mark.parametrize("name", [name for name in CELLS if name not in EXCEPTIONS])
+@pytest.mark.parametrize("name", NAMES)
 def test_an_honest_cell_warns_of_nothing(name: str) -> None:
     outcome = found(name)
     if not outcome.ended:
