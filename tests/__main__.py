@@ -67,10 +67,10 @@ IN_ARENA: dict[str, tuple[str, ...]] = {
 }
 #: So many tests may need a second run, when nothing else runs, before the whole is taken for broken.
 MOST_RERUNS = 3
-#: Directories that last long as well.
+#: Directories that last long as well, and start first: most of them wait.
 LONG = (
-    "tests/docs", "tests/packaging", "tests/examples", "tests/crawler", "tests/cli", "tests/agents", "tests/rlm", "tests/environments", "tests", "tests/broker", "tests/clouds",
-    "tests/attacks",
+    "tests/broker", "tests/local", "tests/clouds", "tests", "tests/clients", "tests/attacks", "tests/guest", "tests/agents",
+    "tests/docs", "tests/environments", "tests/crawler", "tests/rlm", "tests/cli", "tests/audit", "tests/bypasses",
 )  # fmt: skip
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.

@@ -19,9 +19,9 @@ SHARED = {
     # The same code behind five wires: each push meets each fault, at some of the providers.
     "tests/clouds/test_clock.py": 3,
     "tests/clouds/test_data.py": 3,
-    "tests/clouds/test_faults.py": 3,
+    "tests/clouds/test_faults.py": 4,
     "tests/clouds/test_ingress.py": 3,
-    "tests/clouds/test_lifecycle.py": 3,
+    "tests/clouds/test_lifecycle.py": 4,
     "tests/clouds/test_modal.py": 3,
     "tests/clouds/test_networks.py": 3,
     "tests/clouds/test_pods.py": 3,
@@ -34,17 +34,17 @@ SHARED = {
     "tests/docker/test_seccomp_profile.py": 1,
     "tests/docker/test_separation.py": 1,
     # A cluster for nearly every test.
-    "tests/scale/test_ray.py": 4,
+    "tests/scale/test_ray.py": 5,
     "tests/scale/test_ray.py::test_a_node_that_is_killed_loses_no_answer_and_no_call_is_counted_twice": 6,
     "tests/scale/test_ray.py::test_a_node_that_is_out_of_order_takes_no_answer_with_it": 6,
     "tests/scale/test_ray.py::test_nodes_that_come_late_get_work_and_the_limits_hold": 6,
     "tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt": 1,
     # A process for each, and often a real server or another interpreter.
-    "tests/cli/test_ask.py": 3,
+    "tests/cli/test_ask.py": 4,
     "tests/cli/test_exec.py": 2,
     "tests/cli/test_interrupts.py": 2,
     "tests/cli/test_react.py": 2,
-    "tests/cli/test_run.py": 2,
+    "tests/cli/test_run.py": 3,
     "tests/cli/test_transfer.py": 2,
     "tests/docs/test_blocks.py": 5,
     "tests/examples/test_programs.py": 3,
@@ -57,12 +57,14 @@ SHARED = {
     "tests/evidence/test_evidence.py": 3,
     "tests/test_again.py": 2,
     "tests/test_removal.py": 2,
+    "tests/test_causes.py": 2,
     "tests/testing/test_attempts.py": 3,
     "tests/testing/test_own_attacks.py": 3,
     "tests/testing/test_plugin.py": 3,
-    # A browser with one processor.
+    # A browser draws without a graphics card.
+    "tests/audit/test_page.py": 2,
     "tests/browser": 3,
-    "tests/docs/test_site.py::test_pages_work_in_a_browser": 3,
+    "tests/docs/test_site.py::test_pages_work_in_a_browser": 2,
     # Growth, measured: what is linear today is not quadratic tomorrow without anybody's touching it.
     "tests/clients/test_hostile_provider.py::test_a_hostile_provider_costs_no_more_than_the_policy_says": 3,
     "tests/growth/test_parsers.py::test_no_parser_takes_longer_than_its_input_grows": 3,
@@ -80,7 +82,8 @@ SHARED = {
     "tests/guest/test_benign.py": 3,
     "tests/guest/test_equivalence.py": 2,
     "tests/local/test_checkpoints.py": 2,
-    "tests/local/test_startup.py": 2,
+    "tests/local/test_copies.py": 2,
+    "tests/local/test_startup.py": 3,
 }
 
 
