@@ -180,6 +180,7 @@ def test_the_longest_name_counts(test, pushes):
 
 def test_a_push_runs_its_share_and_a_night_everything(monkeypatch):
     ran = {}
+    monkeypatch.setitem(share.SHARED, "tests/scale/test_ray.py", 4)
     for turn in ("0", "1", ""):
         monkeypatch.setenv("RLM_SECURE_TURN", turn)
         items = [_Item(f"tests/scale/test_ray.py::test_it[{number}]") for number in range(8)]
