@@ -107,7 +107,7 @@ def share(items: Sequence[_T], of: int) -> tuple[_T, ...]:
 
 
 def pushes(test: str) -> int:
-    """How many pushes share what a test (`tests/file.py::test[...]`) belongs to; 1 where each runs it."""
+    """How many pushes share what a test (its id, as pytest's) belongs to; 1 where each runs it."""
     name, _, _ = test.partition("[")
     while name and name not in SHARED:
         name = name.rpartition("::" if "::" in name else "/")[0]

@@ -48,14 +48,15 @@ def run(*arguments: str, module: str = "tests.crawler") -> subprocess.CompletedP
 @pytest.mark.parametrize("policy", POLICIES)
 def test_nothing_that_no_cell_may_hold_is_within_reach(policy: str) -> None:
     whole = MAIN and policy == WHOLE and bool(share([policy], 3))
-    sample = () if whole else ("--sessions", str(SAMPLE))
+    count = SAMPLE * (4 if policy == WHOLE else 1)
+    sample = () if whole else ("--sessions", str(count))
     done = run("--policy", policy, "--at-once", "--steps", str(STEPS), "--seed", str(SEED), "--shrink", "20", *sample)
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
     figures = done.stdout.splitlines()[-1]
     counts = (r"(\d+) callables", r"(\d+) of them called", r"(\d+) sessions", r"(\d+) of them lost")
     reached, called, sessions, lost = (int(re.search(count, figures)[1]) for count in counts)  # type: ignore[index]
     assert reached > 3000 and lost <= 1 + sessions // 50, figures
-    assert called >= (reached - lost * crawl.FOCUS if whole else crawl.FOCUS // 2 * SAMPLE), figures
+    assert called >= (reached - lost * crawl.FOCUS if whole else crawl.FOCUS // 2 * count), figures
 
 
 def test_one_policy_has_the_modules_of_all() -> None:
