@@ -12,7 +12,7 @@ import pytest
 
 from rlm_secure import Sandbox
 from rlm_secure.guarantees import RESTS_ON, EnforcementReport, Guarantee, Level, Wall, WallStatus
-from tests import trusted
+from tests import share, trusted
 from tests.test_layers import JSON_READERS, NAMED_FILES
 
 ROOT = Path(__file__).parents[1]
@@ -98,6 +98,12 @@ def problems(text: str, root: Path = ROOT) -> list[str]:
 
 def test_every_claim_has_walls_an_attack_and_a_test() -> None:
     assert problems(TEXT) == []
+
+
+def test_every_push_runs_the_tests_of_every_claim() -> None:
+    named = {test for claim in claims(TEXT) for test in claim.tests}
+    assert len(named) > 20
+    assert [test for test in sorted(named) if share.pushes(test) != 1] == []
 
 
 def test_the_local_column_is_what_a_session_reports() -> None:
