@@ -7,7 +7,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-JOBS ?= 4
+JOBS ?= 5
 FUZZ ?= all
 SECONDS_EACH ?= 60
 

@@ -104,7 +104,7 @@ UNMEASURED = (
     "tests/local/test_faults.py",
     "tests/scale/test_ray.py",
 )
-JOBS = 4
+JOBS = 5
 NO_TESTS = 5  # pytest's exit status
 AGAIN = ("--last-failed", "--last-failed-no-failures", "none")
 #: The last line of a pytest that came to its end.
@@ -188,7 +188,7 @@ def parts() -> list[Part]:
         name = path.relative_to(ROOT).as_posix()
         if name not in ALONE:
             rest.setdefault("/".join(name.split("/")[:-1][:2]), []).append(name)
-    for directory in sorted(rest, key=lambda directory: (directory not in LONG, directory)):
+    for directory in sorted(rest, key=lambda directory: (LONG.index(directory) if directory in LONG else len(LONG), directory)):
         # What a directory leaves out by itself, it leaves out where it is named, and its files are not.
         whole = directory != "tests" and not any(name.startswith(f"{directory}/") for name in ALONE)
         found.append(Part(directory, (directory,) if whole else tuple(rest[directory])))
@@ -198,7 +198,7 @@ def parts() -> list[Part]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests", description="Every test, in parts that run side by side.")
     parser.add_argument("part", nargs="*", help="parts whose names start so, or files (default: all)")
-    parser.add_argument("-j", "--jobs", type=int, help="how many run at a time (default: 4, as most wait; --quick: 3)")
+    parser.add_argument("-j", "--jobs", type=int, help="how many run at a time (default: 5, as most wait; --quick: 3)")
     parser.add_argument("--quick", action="store_true", help="the heart alone, in a minute: see tests/quick.py")
     parser.add_argument("--all", action="store_true", help="also what is marked exhaustive: half an hour more")
     parser.add_argument(

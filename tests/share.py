@@ -17,6 +17,10 @@ _T = TypeVar("_T")
 #: A folder, a file or a test -> how many pushes share what it has; the longest name counts, and 1 is all of it.
 SHARED = {
     # The same code behind five wires: each push meets each fault, at some of the providers.
+    "tests/clouds": 2,
+    "tests/clouds/test_attacks.py": 1,  # a push has one provider
+    "tests/clouds/test_live.py": 1,
+    "tests/clouds/test_pods_attacked.py": 1,
     "tests/clouds/test_clock.py": 3,
     "tests/clouds/test_data.py": 3,
     "tests/clouds/test_faults.py": 4,
@@ -40,20 +44,18 @@ SHARED = {
     "tests/scale/test_ray.py::test_nodes_that_come_late_get_work_and_the_limits_hold": 6,
     "tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt": 1,
     # A process for each, and often a real server or another interpreter.
+    "tests/cli": 2,
     "tests/cli/test_ask.py": 4,
-    "tests/cli/test_exec.py": 2,
-    "tests/cli/test_interrupts.py": 2,
-    "tests/cli/test_react.py": 2,
     "tests/cli/test_run.py": 3,
-    "tests/cli/test_transfer.py": 2,
     "tests/docs/test_blocks.py": 5,
+    "tests/examples": 2,
     "tests/examples/test_programs.py": 3,
+    "tests/packaging": 2,
     "tests/packaging/test_distribution.py": 4,
     "tests/packaging/test_elsewhere.py": 3,
     "tests/test_bench_peers.py::test_each_case_runs_once_with_what_is_installed": 4,
     "tests/test_benchmarks_smoke.py": 4,
-    "tests/audit/test_environments.py": 2,
-    "tests/audit/test_integrations.py": 2,
+    "tests/audit": 2,
     "tests/evidence/test_evidence.py": 3,
     "tests/test_again.py": 2,
     "tests/test_removal.py": 2,
@@ -62,21 +64,20 @@ SHARED = {
     "tests/testing/test_own_attacks.py": 3,
     "tests/testing/test_plugin.py": 3,
     # A browser draws without a graphics card.
-    "tests/audit/test_page.py": 2,
     "tests/browser": 3,
     "tests/docs/test_site.py::test_pages_work_in_a_browser": 2,
     # Growth, measured: what is linear today is not quadratic tomorrow without anybody's touching it.
     "tests/clients/test_hostile_provider.py::test_a_hostile_provider_costs_no_more_than_the_policy_says": 3,
+    "tests/growth": 2,
     "tests/growth/test_parsers.py::test_no_parser_takes_longer_than_its_input_grows": 3,
     "tests/rlm/test_parsing.py::test_a_megabyte_of_anything_takes_linear_time": 3,
     "tests/local/test_faults.py::test_five_hundred_idle_sessions_fit_in_the_budget": 3,
     "tests/broker/test_long_runs.py": 2,
     # Many examples of one rule.
-    "tests/agents/test_codegen.py": 2,
-    "tests/agents/test_codegen_limits.py": 2,
+    "tests/agents": 2,
     "tests/agents/test_side_by_side.py": 3,
-    "tests/agents/test_tables_read.py": 2,
     "tests/broker/test_session.py": 2,  # as tests/local/test_session.py, through a broker
+    "tests/fuzz": 2,
     "tests/fuzz/test_fuzz.py::test_a_planted_bug_is_found": 3,
     "tests/guest/test_benign.py": 3,
     "tests/guest/test_equivalence.py": 2,
