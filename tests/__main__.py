@@ -9,7 +9,8 @@ different processes: one an arena with its own users and network, another an are
 none, and each its own plugins and cache. A worker of xdist lives for the whole run, so the memory, threads and signals of
 one test are those of the next; and it starts a worker that crashed anew and goes on, where an attack has just got through.
 
-Of what tests/share.py lists, a push runs its share; every night, and where parts are named, all of it runs. `--quick` is what to run after each change: tests/quick.py lists it. `--junit FILE` writes one report for all parts.
+Of what tests/share.py lists, a push runs its share; all of it runs every night, and where parts or marks are named.
+`--quick` is what to run after each change: tests/quick.py lists it. `--junit FILE` writes one report for all parts.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--all", action="store_true", help="also what is marked exhaustive: half an hour more")
     parser.add_argument(
         "--turn", help="which share of what the pushes run in turn: a number, or `all` (default: by the number of commits;"
-        " all where parts are named)",
+        " all where parts or marks are named)",
     )
     parser.add_argument(
         "-m", "--marks", default="", help="only tests whose marks match, as pytest's -m; `-m attack` is the corpus"
@@ -247,7 +248,7 @@ def _turn(options: argparse.Namespace, parser: argparse.ArgumentParser) -> str:
     """For RLM_SECURE_TURN: "" where everything is tried."""
     if options.turn not in (None, "all") and not options.turn.isdecimal():
         parser.error(f"--turn is a number or `all`, not {options.turn!r}")
-    whole = options.all or options.part or options.quick or options.coverage
+    whole = options.all or options.part or options.marks or options.quick or options.coverage
     if options.turn is None:
         return "" if whole else str(share.of_this_push())
     return "" if options.turn == "all" else str(options.turn)
