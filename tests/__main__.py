@@ -70,8 +70,9 @@ IN_ARENA: dict[str, tuple[str, ...]] = {
 MOST_RERUNS = 3
 #: Directories that last long as well, and start first: most of them wait.
 LONG = (
-    "tests/broker", "tests/local", "tests/clouds", "tests", "tests/clients", "tests/attacks", "tests/guest", "tests/agents",
-    "tests/docs", "tests/environments", "tests/crawler", "tests/rlm", "tests/cli", "tests/audit", "tests/bypasses",
+    "tests/broker", "tests/local", "tests/clouds", "tests/docker", "tests", "tests/clients", "tests/attacks", "tests/guest",
+    "tests/agents", "tests/docs", "tests/environments", "tests/crawler", "tests/rlm", "tests/cli", "tests/audit",
+    "tests/bypasses",
 )  # fmt: skip
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
