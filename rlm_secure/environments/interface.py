@@ -133,7 +133,10 @@ class Session(Owned, ABC):
 
     @abstractmethod
     def read_text(self, name: str) -> str | None:
-        """`str()` of the variable `name` as a cell sees it, or None if there is no such variable."""
+        """`str()` of the variable `name` as a cell sees it, or None if there is no such variable.
+
+        Raises the CellError that stopped it: its text may be too large, and its `__str__` a cell's.
+        """
 
     def read_value(self, name: str) -> Variable | None:
         """The variable `name`, whole or with the reason why not; None if there is no such variable."""

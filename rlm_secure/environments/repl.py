@@ -425,7 +425,10 @@ class REPL(Owned):
         return result
 
     def read_text(self, name: str) -> str | None:
-        """The text of a variable, as FINAL_VAR returns it; None if there is no such variable."""
+        """The text of a variable, as FINAL_VAR returns it; None if there is no such variable.
+
+        Raises the CellError that stopped it, such as CellException for a text over `limits.result_bytes`.
+        """
         with self._walled() as session:
             return session.read_text(name)
 

@@ -245,12 +245,9 @@ class ReplayedSession(Session, Generic[W]):
         self._command(LogEntry({"op": "alias", "name": name, "target": target}))
 
     def read_text(self, name: str) -> str | None:
-        """`str()` of a variable, computed in the worker under the deadline of a cell."""
-        try:
-            result = self._look(LogEntry({"op": "read", "name": name}))
-        except NoTurn:
-            return None
-        return result.answer.text if result.answer else None
+        """`str()` of a variable, computed in the worker under the deadline of a cell. Raises as read_value."""
+        answer = self._seen({"op": "read", "name": name}).answer
+        return answer.text if answer else None
 
     def read_value(self, name: str) -> Variable | None:
         """A variable, described in the worker under the deadline of a cell. Raises the CellError that stopped it."""

@@ -282,7 +282,10 @@ class Run:
             return self.accepted(final.text, "text")
         if isinstance(final, FinalUnclear):
             return None, self.rejected(final.problem)
-        text = self.variable(final.name) if final.is_name else None
+        try:
+            text = self.variable(final.name) if final.is_name else None
+        except CellError as error:
+            return None, self.rejected(f"the text of {final.name[:80]} cannot be read: {error}")
         if text is not None:
             return self.accepted(text, "text")
         known = blocks[-1].result.locals if blocks else {}
@@ -290,7 +293,7 @@ class Run:
         return None, self.words.unknown_variable(final.name, known)
 
     def variable(self, name: str) -> str | None:
-        """The text of a cell's variable; None if there is no such variable, or the session is lost."""
+        """The text of a cell's variable; None if there is no such one, or the session is lost. Raises CellError."""
         try:
             with self.tree.running(self.environment):
                 return self.environment.read_text(name)

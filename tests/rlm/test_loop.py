@@ -176,6 +176,24 @@ def test_an_unknown_variable_is_told_to_the_model_and_is_no_answer() -> None:
     assert "known" in seen[0]
 
 
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("large = 'x' * 9_000_000", "larger than the policy's limits.result_bytes of 8388608"),
+        ("class Mute:\n    def __str__(self):\n        raise ValueError('no text')\nlarge = Mute()", "ValueError: no text"),
+    ],
+)
+def test_a_variable_whose_text_cannot_be_read_is_not_unknown(code: str, reason: str) -> None:
+    seen: list[str] = []
+
+    def second(messages) -> str:
+        seen.append(messages[-2]["content"])
+        return "FINAL(done)"
+
+    assert scripted([cell(code), "FINAL_VAR(large)", second]).completion("c").response == "done"
+    assert "the text of large cannot be read: " in seen[0] and reason in seen[0]
+
+
 PYTHON = "Let me see.\n\n```python\nseen = len(context)\nprint('ran', seen)\n```\n"
 
 

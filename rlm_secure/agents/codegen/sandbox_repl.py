@@ -259,8 +259,8 @@ class SandboxREPL:
             text = None
             if self.frame and run.value is None:
                 shown = self.repl.execute_code(f"rlm_text = {name}.to_string(max_rows=200)")
-                text = self.repl.read_text("rlm_text") if shown.error is None else None
-            text = self.repl.read_text(name) if text is None else text
+                text = self._text("rlm_text") if shown.error is None else None
+            text = self._text(name) if text is None else text
         if text is None:
             run.error = f"the code ran, and `{name}` has no text that can be read: make it a short text, number or list"
             run.reason = "runtime_error"
@@ -269,6 +269,12 @@ class SandboxREPL:
             said = f"\n[cut: {len(text) - RESULT_CHARACTERS:,} more characters]"
             text = text[:RESULT_CHARACTERS] + said
         run.result_text = text
+
+    def _text(self, name: str) -> str | None:
+        try:
+            return self.repl.read_text(name)
+        except CellError:  # it is too large, or its `__str__` failed
+            return None
 
 
 def modules_of(policy: Policy) -> tuple[str, ...]:
