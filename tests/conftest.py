@@ -41,7 +41,10 @@ IN_ARENA = (
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected by
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What runs attacks itself carries their mark, and what another push has the turn of is exhaustive."""
+    """What runs attacks itself carries their mark, and what another push has the turn of is exhaustive.
+
+    Outside CI, where it is a failure, what needs root or a Docker engine is left out where there is none.
+    """
     shared: dict[tuple[Path, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if _needs_an_arena(item):
@@ -54,6 +57,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in each:
             if item not in chosen:
                 item.add_marker(pytest.mark.exhaustive)
+    for name, there in () if IN_CI else (("root", _is_root), ("docker", _engine_answers)):
+        out = {item for item in items if item.get_closest_marker(name)}
+        if out and not there():
+            config.hook.pytest_deselected(items=list(out))
+            items[:] = [item for item in items if item not in out]
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _engine_answers() -> bool:
+    """Whether a Docker engine answers where its clients look for it."""
+    try:
+        import docker
+
+        with contextlib.closing(docker.from_env(version="auto", timeout=10)):
+            return True
+    except Exception:
+        return False
 
 
 def _needs_an_arena(item: pytest.Item) -> bool:

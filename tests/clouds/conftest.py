@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,12 +18,10 @@ from rlm_secure.environments import quota
 from rlm_secure.environments.cloud import daytona, lease, modal
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.remote import RemoteSession
-from rlm_secure.guarantees import Wall
 from rlm_secure.policy import Policy, load_policy
-from rlm_secure.policy.model import BestEffort
 from rlm_secure.sandbox import Sandbox
 from tests.emulators.base import until
-from tests.emulators.kubernetes import ENGINE, IMAGE
+from tests.emulators.kubernetes import IMAGE
 from tests.emulators.proxy import Proxy
 
 
@@ -105,7 +102,8 @@ WIRES = {
 }
 
 
-TLS = Path(__file__).parents[1] / "broker" / "tls"
+HERE = Path(__file__).parent
+TLS = HERE.parent / "broker" / "tls"
 
 #: Prime publishes a port to everybody, or to nobody; a pod has no network at all.
 WITH_INGRESS = sorted(set(WIRES) - {"kubernetes", "prime"})
@@ -160,16 +158,9 @@ class Cloud:
         return [pid for box in self.emulator.made for pid in box.left()]
 
 
-def _accepted() -> tuple[BestEffort, ...]:
-    """Only root can give a sandbox of an emulator a network of its own."""
-    reason = "a sandbox of an emulator is this machine"
-    return () if os.geteuid() == 0 else (BestEffort(wall=Wall.PROVIDER_NETWORK_BLOCK, reason=reason),)
-
-
 def limits(**changed: Any) -> Policy:
     loaded = load_policy("strict")
-    isolation = loaded.isolation.model_copy(update={"best_effort": _accepted()})
-    return loaded.model_copy(update={"limits": loaded.limits.model_copy(update=changed), "isolation": isolation})
+    return loaded.model_copy(update={"limits": loaded.limits.model_copy(update=changed)})
 
 
 def ours(before: set[threading.Thread]) -> list[str]:
@@ -209,20 +200,19 @@ def behind(name: str, **link: Any) -> Iterator[tuple[Cloud, Proxy]]:
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected by
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What is marked `by_turns(count)` runs at so many of its places, each test at the next ones; all are exhaustive.
 
     It says something of the broker, the guest or the loop, which are the same everywhere. What says something of an
     adapter carries no such mark, or one by which it runs at each provider in one of its forms.
 
-    Pods need a Docker engine: in CI its absence is a failure, elsewhere they are left out.
+    Pods need a Docker engine, and all of them root: only root can give a sandbox of an emulator a network of its own.
     """
-    pods = [item for item in items if "kubernetes" in item.name.partition("[")[2]]
-    for item in pods:
-        item.add_marker(pytest.mark.docker)
-    if pods and os.environ.get("RLM_SECURE_CI") != "1" and not Path(ENGINE).exists():
-        config.hook.pytest_deselected(items=pods)
-        items[:] = [item for item in items if item not in pods]
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.root)
+        if "kubernetes" in item.name.partition("[")[2]:
+            item.add_marker(pytest.mark.docker)
     found: dict[tuple[object, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("by_turns"):
