@@ -248,7 +248,7 @@ def main(seed: int, rounds: int, planted: bool) -> None:
             findings.add(f"{kind.__name__} was changed: {sorted(changed)}")
     for finding in sorted(findings):
         print(finding, file=sys.__stdout__)
-    print(f"{calls} calls", file=sys.__stdout__)
+    print(f"{calls} calls", file=sys.__stdout__, flush=True)  # at its end Python flushes sys.stdout alone
 
 
 if __name__ == "__main__":
