@@ -77,10 +77,10 @@ for name in filter(str.isdigit, os.listdir("/proc")):
         if "somebody is still at work" in file.read():
             DECOY = int(name)
 """
-#: What needs keys in the kernel, and what needs more than one user.
+#: What needs keys in the kernel, and what needs root: an arena of others has one user, and no calls for keys.
 IMPOSSIBLE = [
     *([] if os.path.exists("/proc/sys/kernel/keys") else ["leaves-a-key"]),
-    *([] if os.getuid() == 0 else ["changes-an-owner"]),
+    *([] if os.getuid() == 0 else ["changes-an-owner", "leaves-a-key"]),
 ]
 #: Three pushes share the attacks; one that is new is tried by all of them at night.
 TRIED = share(ATTACKS, 3)
