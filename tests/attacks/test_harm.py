@@ -29,8 +29,8 @@ HEADER = '"""Do harm.\n\nguarantee: no-host-files\nlayer: kernel\nwins: prints\n
 HARMFUL = {
     "deletes": ('os.unlink("/root/thesis.txt")', "files: /root/thesis.txt: gone"),
     "deletes-a-tree": (
-        'import shutil\nshutil.rmtree("/home/somebody")',
-        "files: /home/somebody/photos/one.jpg: gone",
+        'import shutil\nshutil.rmtree("/home/a-neighbour")',
+        "files: /home/a-neighbour/photos/one.jpg: gone",
     ),
     "leaves-a-directory-of-its-target-elsewhere": ('os.mkdir("/root/" + TARGET["tag"])', "files: /root/rlmsecure"),
     "appends": ('with open("/srv/database", "a") as file: file.write("more")', "files: /srv/database: modified was"),

@@ -37,6 +37,7 @@ def test_leases_are_asked_for_anew_as_the_allowance_gets_short() -> None:
     assert simulate(MEASURED, ASSUMED, 2, 40, allowance=CALLS * 40).leases > 8
 
 
+@pytest.mark.root  # nobody else may ask for the memory of a sealed worker
 def test_a_batch_of_one_node_takes_as_long_as_it_is_simulated(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

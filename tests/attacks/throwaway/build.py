@@ -36,8 +36,8 @@ _PRECIOUS = {
     "root/.ssh/authorized_keys": (0o600, "ssh-ed25519 AAAA somebody\n"),
     "root/.bashrc": (0o644, "alias ll='ls -l'\n"),
     "root/thesis.txt": (0o644, "three years of work\n" * 100),
-    "home/somebody/.profile": (0o644, "umask 022\n"),
-    "home/somebody/photos/one.jpg": (0o644, "\x01\x02" * 5000),
+    "home/a-neighbour/.profile": (0o644, "umask 022\n"),
+    "home/a-neighbour/photos/one.jpg": (0o644, "\x01\x02" * 5000),
     "boot/vmlinuz": (0o600, "MZ" * 20_000),
     "boot/grub/grub.cfg": (0o600, "set timeout=5\n"),
     "var/log/syslog": (0o640, "nothing happened\n" * 50),
@@ -107,7 +107,7 @@ def _system(tree: str, shown: dict[str, int]) -> None:
 
 def _furnish(tree: str) -> None:
     """What is the world's own."""
-    for name in (*_OWN, "proc", "home/somebody"):
+    for name in (*_OWN, "proc", "home/a-neighbour"):
         os.makedirs(f"{tree}/{name}")
     for place in SHARED:
         os.makedirs(tree + place, exist_ok=True)
@@ -124,7 +124,7 @@ def _furnish(tree: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(mode)
-    os.symlink("/root/thesis.txt", f"{tree}/home/somebody/link")
+    os.symlink("/root/thesis.txt", f"{tree}/home/a-neighbour/link")
     os.link(f"{tree}/srv/database", f"{tree}/srv/the-same")
     os.mkfifo(f"{tree}/run/initctl", 0o600)
     with contextlib.suppress(OSError):  # tmpfs has them since Linux 6.6
