@@ -146,6 +146,7 @@ def pytest_on(*arguments):
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=280)
 
 
+@pytest.mark.root  # anybody else has those deselected that need root
 def test_attacks_can_be_chosen_by_their_mark():
     """The mark was once set after marks were looked at: then `-m attack` chose nothing."""
     done = pytest_on("--collect-only", "-m", "attack", "tests/attacks", "tests/bypasses")
