@@ -26,11 +26,11 @@ from . import VERSIONS, crawl, engine, holes, kinds, replay
 
 ROOT = Path(__file__).parents[2]
 SEED = 20261122
-#: The policy with all modules of the others: on the main Python every callable that it gives is called each night. For a
-#: push, four times as many sessions as of all others, of which there is a sample; `python -m tests.crawler --policy NAME`.
+#: The policy with all modules of the others: on the main Python every callable that it gives is called each night. A push
+#: calls a sample, as all other policies have: `python -m tests.crawler --policy NAME` calls the whole of one.
 WHOLE = "research"
 MAIN = sys.version_info[:2] == (3, 11)
-SAMPLE = 2
+SAMPLE = 2  # sessions; WHOLE, which has more packages, four times as many
 STEPS = 5 * crawl.FOCUS  # calls of one session
 PROGRAMS = 100 if MAIN and os.environ.get("RLM_SECURE_EXHAUSTIVE") == "1" else 60
 #: Those whose modules differ from WHOLE's as well.

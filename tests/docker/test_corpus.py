@@ -1,7 +1,7 @@
 """The whole attack corpus in containers: every attack on a worker of its own, with and without the language layer.
 
-At night all of it; otherwise a third, and an attack on the language alone is tried where that stands, and once more without it only
-on this machine (tests/attacks/test_kernel.py).
+At night all of it; otherwise a third of it, and an attack on the language alone is tried where that stands, and once
+more without it only on this machine (tests/attacks/test_kernel.py).
 
 Containers are used again, workers never are: what an attack did to one is gone with it, or is a finding.
 """
