@@ -299,7 +299,7 @@ async def aexchange(handle: Callable[[Any], Awaitable[Any]], request: Any) -> An
                 if not reply.add(piece):
                     break
         finally:
-            if not streamed:
+            if not streamed:  # pragma: no branch - who streams has returned
                 await response.stream.aclose()
         return _response(request, reply)
 

@@ -165,3 +165,18 @@ def test_the_directory_is_one_that_this_user_may_write_to(tmp_path, monkeypatch)
     assert uds._runtime_directory() is None
     (tmp_path / str(os.getuid())).mkdir()
     assert uds._runtime_directory() == f"{tmp_path}/{os.getuid()}"
+
+
+def test_what_a_living_host_listens_on_is_not_swept(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("RLM_SECURE_SOCKETS", str(tmp_path))
+    inner = tmp_path / "rlm-secure-lives" / "d"
+    inner.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(inner / SOCKET_NAME))
+        listener.listen()
+        assert uds.sweep(0.0) == 0 and inner.exists()
+    monkeypatch.delattr(socket, "SO_PEERCRED")
+    assert uds.sweep(0.0) == 0 and inner.exists(), "a system on which no session has one"
+    monkeypatch.undo()
+    monkeypatch.setenv("RLM_SECURE_SOCKETS", str(tmp_path))
+    assert uds.sweep(0.0) == 1 and not inner.exists()

@@ -300,3 +300,16 @@ def test_a_command_line_that_is_none_leaves_nothing_behind() -> None:
 )
 def test_a_command_that_may_want_no_local_session_starts_none(arguments: tuple[str, ...], code: int) -> None:
     assert command(*arguments) == (code, [])
+
+
+def test_who_waited_while_another_thread_started_one_starts_none() -> None:
+    assert told("""
+import threading
+with launch._starting:
+    waits = threading.Thread(target=launch.ahead)
+    waits.start()
+    time.sleep(0.3)
+    launch._any = True
+waits.join()
+print(json.dumps(children()))
+""") == []

@@ -11,6 +11,7 @@ import pytest
 
 from rlm_secure.environments import seccomp
 from rlm_secure.environments.seccomp import Profile, SyscallRule, assemble, compile_profile
+from rlm_secure.errors import EnvironmentUnavailable
 
 ARCHS = tuple(seccomp.MACHINES.values())
 
@@ -55,3 +56,11 @@ def test_where_the_loader_finds_no_library_ctypes_searches(monkeypatch: pytest.M
     monkeypatch.setattr(seccomp, "_LIBRARY", "libnowhere.so.2")
     with seccomp._found_by_the_loader():
         assert ctypes.util.find_library is search
+
+
+def test_a_kernel_that_kills_no_process_builds_no_filter() -> None:
+    def emulated(_default: int) -> None:
+        raise OSError(22, "Invalid argument")
+
+    with pytest.raises(EnvironmentUnavailable, match=r"does not kill a process by seccomp \(Invalid argument\)"):
+        seccomp._filter(SimpleNamespace(SyscallFilter=emulated), 0, 0)

@@ -94,6 +94,21 @@ def test_a_worker_that_reads_nothing_is_given_up(made: Make, bounded: bool) -> N
         made(waits).send(LARGE, deadline=Deadline(60) if bounded else None)
 
 
+def test_a_worker_whose_channel_broke_has_died(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = made(says(b"x"))
+    select.select([worker._socket], [], [])
+
+    def broken(*_: object) -> bytes:
+        raise ConnectionResetError(errno.ECONNRESET, "reset")
+
+    monkeypatch.setattr(worker, "_socket", SimpleNamespace(recv=broken))
+    with pytest.raises(Died):
+        worker._check_silence()
+    monkeypatch.undo()
+    with pytest.raises(ProtocolViolation, match="spoke when it was not asked"):
+        worker._check_silence()
+
+
 def test_a_worker_that_reads_slowly_is_stopped_by_its_deadline(made: Make) -> None:
     def body(channel: socket.socket) -> None:
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
