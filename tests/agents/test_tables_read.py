@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import importlib
+import importlib.util
 import io
 import os
 import re
@@ -18,6 +19,8 @@ import time
 import zipfile
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -304,6 +307,41 @@ def test_formats_that_openpyxl_would_take_hours_for_are_refused(tmp_path: Path) 
         format_ = b"<numFmt numFmtId='200' formatCode='" + b"[" * length + b"'/>"
         assert "a format of more than 255 characters, or more than 200,000 styles" in refused(styled(path, format_, b"<xf numFmtId='200'/>" * size))
     assert read_table(styled(path, format_, b"<xf numFmtId='200'/>")).to_dict() == {"a": [1]}  # without a style of a name, which openpyxl warns of
+
+
+class Patient:
+    """A parser that keeps everything back until it is told that no more comes, as expat 2.6 does with a long piece."""
+
+    def __init__(self, real: Any) -> None:
+        self.__dict__.update(real=real, kept=b"")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.real, name, value)
+
+    def Parse(self, data: bytes, final: bool = False) -> None:
+        self.__dict__["kept"] += data
+        if final:
+            self.real.Parse(self.kept, True)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (b"<!--" + b"x" * 70_000 + b" --><!DOCTYPE a [<!ENTITY x 'y'>]><a/>", "declares a document type or entities"),
+        (b"<a><numFmt formatCode='" + b"[" * 200_000 + b"'/></a>", "a format of more than 255 characters"),
+    ],
+)
+def test_what_a_parser_keeps_back_to_the_end_is_looked_at(part: bytes, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("child", CHILD)
+    assert spec is not None and spec.loader is not None
+    child = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(child)
+    create = child.expat.ParserCreate
+    for parser in (create, lambda: Patient(create())):
+        monkeypatch.setattr(child, "expat", SimpleNamespace(ParserCreate=parser, ExpatError=child.expat.ExpatError))
+        with pytest.raises(child.Bad, match=said):
+            child._check_part(io.BytesIO(part), styles=b"numFmt" in part)
+        monkeypatch.undo()
 
 
 def test_what_no_cell_needs_is_not_parsed(tmp_path: Path) -> None:

@@ -442,11 +442,13 @@ def _check_part(file: Any, *, styles: bool) -> None:
     parser.StartDoctypeDeclHandler = lambda *_: begun.append("type")
     size = 0
     with contextlib.suppress(expat.ExpatError):  # openpyxl says what is wrong, if it reads that part
-        while (styles or not begun) and (data := file.read(64 * 1024)):
+        data = b"begun"
+        while data and (styles or not begun):
+            data = file.read(64 * 1024)
             size += len(data)
             if not begun and size > _PROLOG:
                 raise Bad("has a part that begins with more than what XML needs; open it in Excel and save it again")
-            parser.Parse(data)
+            parser.Parse(data, not data)  # a newer expat keeps back a long piece until it is told that no more comes
     if "type" in begun:
         raise Bad("declares a document type or entities in its XML, which no workbook needs; save it again in Excel")
 
