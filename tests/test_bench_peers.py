@@ -235,6 +235,7 @@ def test_what_is_stopped_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     assert set(driver.descendants(os.getpid())) <= before
 
 
+@pytest.mark.root  # nobody else may look at the memory of a session's processes
 @pytest.mark.slow
 def test_each_case_runs_once_with_what_is_installed(tmp_path: Path) -> None:
     assert program.main(["--smoke", "--output", str(tmp_path)]) == 0
