@@ -26,7 +26,7 @@ from rlm_secure.testing import Unscreened, battery, corpus, judge
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.verdict import Result, Verdict
 from tests.attacks.conftest import ATTACKS, each, stands
-from tests.share import share
+from tests.share import share, turn
 
 pytestmark = [pytest.mark.attack, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -155,7 +155,7 @@ def test_the_attack_does_not_get_through_the_language(attack, with_language) -> 
 
 def test_forbidden_calls_are_violations_here_as_well(without_language) -> None:
     stopped = [outcome for outcome in without_language.values() if outcome.result is Result.STOPPED]
-    assert len([outcome for outcome in stopped if outcome.wall is Wall.SECCOMP]) > 75 // PUSHES - 5
+    assert len([outcome for outcome in stopped if outcome.wall is Wall.SECCOMP]) > (75 if turn() is None else 20)
 
 
 def test_no_attack_broke_its_container(containers, without_language, with_language) -> None:
