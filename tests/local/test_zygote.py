@@ -262,6 +262,13 @@ def test_a_host_that_is_gone_ends_the_zygote() -> None:
     assert guest.end() == 0, "its answer was not read"
 
 
+def test_a_package_of_the_host_that_cannot_be_loaded_ends_the_zygote() -> None:
+    broken = {"names": ["rlm_secure_has_no_such_package"], "paths": []}
+    guest = Guest(packages=broken)
+    assert guest.control.recv(1) == b"", "the host's own folders: no image is to blame"
+    assert guest.end() == 70
+
+
 def test_a_host_that_goes_before_the_answer_ends_the_zygote() -> None:
     guest = Guest(namespaces=False)
     guest.booted()
