@@ -90,6 +90,7 @@ MEASURED = (
     "tests/local",
     "tests/logger",
     "tests/packages",
+    "tests/packaging",
     "tests/policy",
     "tests/rlm",
     "tests/scale",

@@ -43,7 +43,8 @@ IN_ARENA = (
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What runs attacks itself carries their mark, and what another push has the turn of is exhaustive.
 
-    Outside CI, where it is a failure, what needs root or a Docker engine is left out where there is none.
+    Outside CI, where it is a failure, what needs root or a Docker engine is left out where there is none. What a tracer
+    would disturb is left out where one measures.
     """
     shared: dict[tuple[Path, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
@@ -57,7 +58,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in each:
             if item not in chosen:
                 item.add_marker(pytest.mark.exhaustive)
-    for name, there in () if IN_CI else (("root", _is_root), ("docker", _engine_answers)):
+    without: tuple[tuple[str, Callable[[], bool]], ...] = () if IN_CI else (("root", _is_root), ("docker", _engine_answers))
+    for name, there in (*without, ("untraced", lambda: not os.environ.get("RLM_SECURE_COVERAGE"))):
         out = {item for item in items if item.get_closest_marker(name)}
         if out and not there():
             config.hook.pytest_deselected(items=list(out))

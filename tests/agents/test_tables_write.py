@@ -25,6 +25,7 @@ from rlm_secure.agents.tables import Table, diff, read, write
 from rlm_secure.agents.tables.write import check
 from rlm_secure.errors import MissingExtra, TableError
 from rlm_secure.inert import inert
+from tests.local.kernels import in_child
 
 MOMENT = datetime.datetime(2024, 1, 2, 3, 4, 5)
 FORMULAS = [
@@ -267,6 +268,23 @@ def test_a_place_for_a_file_is_looked_at_before(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(MissingExtra):
         check("new.xlsx")
+
+
+def test_a_folder_in_which_nothing_may_be_written_is_told_before(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+
+    def body() -> None:
+        if os.geteuid() == 0:
+            os.setresuid(65_534, 65_534, 65_534)
+        check("new.csv")
+
+    here = os.open(os.curdir, os.O_PATH)
+    os.chdir(tmp_path)  # what is above it is closed to everybody else
+    try:
+        assert in_child(body) == repr(TableError("new.csv cannot be written: Permission denied; name another file"))
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 def test_no_part_of_a_file_is_left_behind(tmp_path: Path) -> None:

@@ -112,6 +112,11 @@ def interrupted(step: str, number: signal.Signals) -> None:
 def test_nothing_is_built_and_nothing_said_of_half_a_job(told: str) -> None:
     done = subprocess.run([sys.executable, "-I", "-S", "-B", build.__file__, "0"], input=told, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (build.REFUSED, "", "")
+    reader, writer = os.pipe()
+    os.write(writer, told.encode())
+    os.close(writer)
+    assert in_child(lambda: build.main(reader)) == str(build.REFUSED)
+    os.close(reader)
 
 
 def test_nothing_is_built_for_who_is_gone() -> None:

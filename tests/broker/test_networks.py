@@ -136,13 +136,12 @@ def test_both_ends_acknowledge_with_what_they_send_anyway(link: Link) -> None:
     channel.send(b"y")
     assert [(line.get("n"), line["a"]) for line in link.lines] == [(1, 0), (2, 1)]
     time.sleep(2.0)
-    assert len(link.lines) == 2, "it was acknowledged"
+    assert all("n" in line for line in link.lines), "it was acknowledged"
     link.say(n=2, a=2, c=1, d="QUFB")
     deadline = time.monotonic() + SECONDS
-    while len(link.lines) < 3:
+    while {"a": 2} not in link.lines:  # nothing is sent, so it goes alone
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert link.lines[2] == {"a": 2}, "nothing is sent, so it goes alone"
     transport.close()
 
 

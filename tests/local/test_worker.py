@@ -469,6 +469,26 @@ def test_a_worker_that_is_gone_has_nothing(made: Make) -> None:
     later._socket.close()
 
 
+def test_frames_that_come_together_are_read_one_by_one(made: Make) -> None:
+    frames = [json.dumps({"n": number}).encode() for number in range(3)]
+    worker = made(says(b"".join(len(each).to_bytes(4, "big") + each for each in frames)))
+    assert [worker.receive(Deadline(30)) for _ in frames] == [{"n": number} for number in range(3)]
+
+
+def test_two_threads_that_weigh_a_worker_open_its_files_once(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = made(waits)
+
+    def other_thread(_pidfd: int) -> bool:
+        worker._files["stat"] = os.open(f"/proc/{worker.host_pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        return False
+
+    before = len(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as patched:
+        patched.setattr(pidfd, "ended", other_thread)
+        assert worker._read("stat").startswith(b"%d " % worker.host_pid)
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+
+
 def test_what_a_worker_holds_is_read_behind_any_number_of_groups(made: Make, tmp_path: Path) -> None:
     worker = made(waits)
     honest = worker.held_bytes()

@@ -99,6 +99,12 @@ def test_who_is_asked_while_it_is_asked_by_the_same_thread_says_so() -> None:
     assert source._asking
 
 
+def test_a_zygote_that_does_not_answer_knows_nobody_s_end() -> None:
+    source = zygotes.Zygote.__new__(zygotes.Zygote)
+    source._lock, source._asking = threading.RLock(), True
+    assert source.status(1) is None
+
+
 def test_what_comes_with_an_answer_that_cannot_be_read_is_closed() -> None:
     def confuses(source: zygotes.Zygote) -> None:
         control = source._control
