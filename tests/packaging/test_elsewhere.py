@@ -121,6 +121,39 @@ def test_a_link_is_neither_read_through_nor_written_through(system: str, tmp_pat
     ]
 
 
+def test_what_no_flag_of_open_keeps_out_is_looked_at(tmp_path: Path) -> None:
+    """Windows: no O_NOFOLLOW, no owner of a file, and names with a drive or a stream."""
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "b.txt").write_text("b")
+    program = (
+        "import os\n"
+        "from rlm_secure import files\n"
+        "def said(call, *arguments, **options):\n"
+        "    try:\n        return call(*arguments, **options)\n    except OSError as error:\n        return error.strerror\n"
+        "print(said(files.read_private, 'a.txt', 99))\n"
+        "print(said(files.read, 'a.txt:stream', 99, below='.'))\n"
+        "real = os.open\n"
+        "def replaced(path, *arguments, **options):\n"
+        "    os.replace('b.txt', path)\n    return real(path, *arguments, **options)\n"
+        "os.open = replaced\n"
+        "print(said(files.read, 'a.txt', 99, below='.'))\n"
+    )
+    assert printed("win32", program, cwd=tmp_path).splitlines() == [
+        "this system does not say here who else may read it",
+        "a.txt:stream is no plain name",
+        "it was replaced while it was opened",
+    ]
+
+
+def test_what_cannot_be_removed_is_an_error(system: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    program = (
+        "from rlm_secure.removal import RemovalError, remove\n"
+        "try:\n    remove('file/inner')\nexcept RemovalError as error:\n    print(error.filename, error.strerror)"
+    )
+    assert printed(system, program, cwd=tmp_path) == "file/inner Not a directory\n"
+
+
 def test_a_tree_is_removed_and_a_link_in_it_is_not_followed(system: str, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").touch()
