@@ -402,12 +402,12 @@ def _fuzzed(choice: Choice) -> Command:
 
 def _covered(choice: Choice) -> Command:
     parts = FEW_PARTS if choice.quick else ()
-    return choice.command("tests", "--jobs", "2", "--coverage", "only", *parts, bound=5400)
+    return choice.command("tests", "--coverage", "only", *parts, bound=5400)
 
 
 def _changed(choice: Choice) -> Command:
     sample = min(choice.mutants or 3, 3) if choice.quick else choice.mutants
-    words = ["all", "--sample", str(sample), "--seed", str(choice.seed), "--jobs", "1", "--seconds", "600", "--json"]
+    words = ["all", "--sample", str(sample), "--seed", str(choice.seed), "--seconds", "600", "--json"]
     return choice.command("tests.mutation", *words, bound=7200)
 
 

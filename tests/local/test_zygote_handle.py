@@ -212,10 +212,15 @@ def test_a_listener_is_closed_once() -> None:
 
 def test_whether_it_has_ended_is_asked_without_a_pidfd_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     source = zygotes.Zygote(zygotes.Plan())
+
+    def ends_meanwhile(_pid: int) -> int:
+        source._process.kill()
+        return os.open("/nowhere", os.O_RDONLY)
+
     try:
         monkeypatch.setattr(zygotes.os, "pidfd_open", lambda _pid: os.open("/nowhere", os.O_RDONLY))
         assert not source._ended(0.01)
-        source._process.kill()
+        monkeypatch.setattr(zygotes.os, "pidfd_open", ends_meanwhile)
         assert source._ended(10)
     finally:
         monkeypatch.undo()
