@@ -220,7 +220,8 @@ class _Run:
 
     def _note_left_out(self) -> None:
         if self.left_out:
-            self.notes.append(NotChecked(f"{self.left_out} attacks on {self._job.name}", "left out by --quick"))
+            what = f"{self.left_out} attacks on {self._job.name}"
+            self.notes.append(NotChecked(what, "left out by --quick", self.left_out))
 
     def _open(self, ground: Ground) -> Session:
         """Open a session, retrying while none is available: a busy machine is no finding."""

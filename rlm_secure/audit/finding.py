@@ -92,6 +92,8 @@ class NotChecked:
     """The target, or the attack."""
     reason: str
     """Why it was not."""
+    count: int = 1
+    """How many things it names."""
 
     def __post_init__(self) -> None:
         _spell_out(self, "what", "reason")

@@ -95,4 +95,4 @@ class Report:
     def not_checked_count(self) -> int:
         """How many things could not be checked, including attacks."""
         probes = sum(environment.count_not_checked() for environment in self.environments)
-        return len(self.not_checked) + probes
+        return sum(each.count for each in self.not_checked) + probes

@@ -229,7 +229,7 @@ class _State:
             left, more = accept.apply_ignores(left, self.base, ran, frozenset(self.seen), ignored)
             ignored += more
         if self.unnamed:
-            self.not_checked.append(NotChecked(f"{self.unnamed:,} more", "they are too many to be named"))
+            self.not_checked.append(NotChecked(f"{self.unnamed:,} more", "they are too many to be named", self.unnamed))
         left, old = accept.apply_baseline(left, known)
         failed = {(each.rule, each.location.file) for each in left}
         return Report(

@@ -40,8 +40,8 @@ Uses no network and no key; the attacks run in an arena (rlm-secure arena --help
 the answer was right and every attack failed.
 
 exit codes:
-  0  the answer was right, and every attack was stopped
-  1  it was not, or one was not
+  0  the answer was right, and no attack got through
+  1  it was not, or one did
   2  could not run: a wall cannot be built here (see rlm-secure doctor)
   130  interrupted"""
 
@@ -142,7 +142,7 @@ def run(_: argparse.Namespace) -> int:
     console = report()
     console.print()
     if right and stopped:
-        console.print(Text("demo: the answer is right, and every attack was stopped", style="bold green"))
+        console.print(Text("demo: the answer is right, and no attack got through", style="bold green"))
         return OK
     failed = "the answer is wrong" if not right else "an attack got through"
     console.print(Text(f"demo: FAILED: {failed}", style="bold red"))

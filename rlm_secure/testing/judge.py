@@ -308,11 +308,12 @@ def _defeat(attack: Attack, seen: Seen, report: EnforcementReport) -> tuple[Wall
         return None, str(seen.failure)[:200]
     error = seen.error
     if error is None:
-        return None, "it ran to its end"
+        return None, "it ran to its end, and reached nothing"
     evidence = str(error).strip().splitlines()[-1][:200] if str(error).strip() else type(error).__name__
     match error:
         case CellRefused():
-            return Wall.LANGUAGE, f"{error.rule}: {evidence}" if error.rule else evidence
+            named = not error.rule or evidence.startswith(f"{error.rule}: ")
+            return Wall.LANGUAGE, evidence if named else f"{error.rule}: {evidence}"
         case WallViolation() | CellCrashed() | CellTimeout() | CellMemoryLimit():
             return (Wall(error.wall) if error.wall else None), evidence
     if number := _ERRNO.search(str(error)):

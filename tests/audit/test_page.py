@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
 
 from rlm_secure.audit import audit
-from rlm_secure.audit.formats import html
+from rlm_secure.audit.finding import NotChecked
+from rlm_secure.audit.formats import html, text
 from rlm_secure.audit.subject import EnvironmentSubject, Probe
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall, WallStatus
 from rlm_secure.testing.corpus import load
-from rlm_secure.testing.verdict import Result
+from rlm_secure.testing.verdict import Reach, Result
 from tests import browser
 from tests.audit.seeded import SEEDS
 
@@ -30,11 +32,29 @@ def environment() -> EnvironmentSubject:
             Wall.SECCOMP if number % len(results) == 0 else None,
             "what was seen, at length: " + "x" * 150,
             0.1,
+            list(Reach)[number % 2] if results[number % len(results)] is Result.WON else None,
         )
         for number, each in enumerate(load()[:80])
     )
     walls = tuple(WallStatus(wall, Level.FULL, f"{wall.value} was tried") for wall in Wall)
     return EnvironmentSubject("local", EnforcementReport("local", walls), (), probes, (), 0, 12.0)
+
+
+def test_what_got_through_is_counted_by_how_far_it_got() -> None:
+    of = environment()
+    page = html._environment(of)
+    head = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page)[: 2 + len(html._OUTCOMES)]
+    rows = [re.findall(r'<td class="number[^"]*">(\d+)</td>', row) for row in page.split("</tr>")]
+    sums = [sum(map(int, column)) for column in zip(*filter(None, rows), strict=True)]
+    assert head[2:] == ["stopped", "contained", "reached", "surface", "not checked", "errored"]
+    assert sums == [*map(of.count, (Result.STOPPED, Result.CONTAINED)), *map(of.count_reach, Reach), *map(of.count, (Result.NOT_CHECKED, Result.ERRORED))]
+    assert sum(sums) == len(of.probes) and min(sums) > 0
+
+
+def test_what_quick_leaves_out_is_counted_one_by_one(tmp_path: Path) -> None:
+    left_out = NotChecked("611 attacks on local", "left out by --quick", 611)
+    report = dataclasses.replace(audit([str(tmp_path)]), not_checked=(left_out,))
+    assert text.summary(report).split(" · ")[-2] == "611 not checked"
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ def test_the_demo_ends_with_the_right_answer_and_every_attack_stopped(rlm_secure
     assert "the same" in done.out
     attempts = len(demo.LANGUAGE + demo.KERNEL + demo.BEHIND + demo.GREED)
     assert len(re.findall(r"^(?:stopped|contained) ", done.out, re.MULTILINE)) == attempts
+    assert "removed-builtin: open() does not exist" in done.out and not re.search(r"(\S+): \1: ", done.out)
 
 
 def test_the_reader_and_plain_python_count_the_same() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from html import escape
 from typing import Any
@@ -45,6 +46,9 @@ ul{padding-left:1.2rem}
 @media (max-width:40rem){th,td{padding:.3rem .35rem}table{font-size:.82rem}}
 @media print{details{display:block}}
 """
+#: Columns of the table of guarantees, and the class of a number in it that is not 0.
+_OUTCOMES = (Result.STOPPED, Result.CONTAINED, Reach.REACHED, Reach.SURFACE, Result.NOT_CHECKED, Result.ERRORED)
+_STYLES: dict[Result | Reach, str] = {Reach.REACHED: " bad", Reach.SURFACE: " warn"}
 _CLASSES = {
     Severity.CRITICAL: "bad",
     Severity.HIGH: "bad",
@@ -122,19 +126,19 @@ def _environment(environment: EnvironmentSubject) -> str:
     rows = []
     for guarantee in Guarantee:
         probes = [probe for probe in environment.probes if probe.guarantee is guarantee]
-        number = {result: sum(probe.result is result for probe in probes) for result in Result}
+        number = Counter(probe.reach or probe.result for probe in probes)
         # Nothing is known about a foreign environment except the results of the attacks.
         level = environment.report.guarantee(guarantee).value if environment.report else "full"
-        won = number[Result.WON]
-        reached = any(probe.reach is Reach.REACHED for probe in probes)
-        says, style = ("broken", "bad") if reached else ("surface", "warn") if won else ("holds", "good")
-        if not won and (level != "full" or not any(number[each] for each in (Result.STOPPED, Result.CONTAINED))):
+        reached, surface = number[Reach.REACHED], number[Reach.SURFACE]
+        says, style = ("broken", "bad") if reached else ("surface", "warn") if surface else ("holds", "good")
+        held = number[Result.STOPPED] + number[Result.CONTAINED]
+        if not (reached or surface) and (level != "full" or not held):
             says, style = (level if level != "full" else "not tried", "warn")
         rows.append(
             f'<tr><th scope="row">{guarantee.value}</th><td class="{style}"><strong>{says}</strong></td>'
             + "".join(
-                f'<td class="number{" bad" if result is Result.WON and won else ""}">{number[result]}</td>'
-                for result in (Result.STOPPED, Result.CONTAINED, Result.WON, Result.NOT_CHECKED, Result.ERRORED)
+                f'<td class="number{_STYLES.get(outcome, "") if number[outcome] else ""}">{number[outcome]}</td>'
+                for outcome in _OUTCOMES
             )
             + "</tr>"
         )
@@ -144,11 +148,7 @@ def _environment(environment: EnvironmentSubject) -> str:
         for title, kind in (
             ("guarantee", ""),
             ("verdict", ""),
-            ("stopped", ' class="number"'),
-            ("contained", ' class="number"'),
-            ("won", ' class="number"'),
-            ("not checked", ' class="number"'),
-            ("errored", ' class="number"'),
+            *((outcome.value.replace("-", " "), ' class="number"') for outcome in _OUTCOMES),
         )
     )
     walls = ", ".join(f"{wall} ({count})" for wall, count in environment.walls().most_common())
