@@ -19,7 +19,7 @@ help:
 	@echo "make test    lint, types and the tests; with TESTS=--all the exhaustive ones, too"
 	@echo "make coverage  which branches of the trusted files the tests run"
 	@echo "make fuzz    the fuzzers, a minute each: FUZZ=lines for one alone, SECONDS_EACH=300, SEED=1 for the same inputs again"
-	@echo "make evidence  one dated report that can be filed: walls, attacks, coverage, figures; in OUT=build/evidence, in an hour"
+	@echo "make evidence  one dated report that can be filed: walls, attacks, coverage, figures; in OUT=build/evidence, in half an hour"
 	@echo "make lint    lint, spelling, docstrings and types only"
 	@echo "make docs    the site, into build/site; make docs-serve shows it while you write"
 	@echo "make bench   the benchmarks, as ratios"
