@@ -113,8 +113,6 @@ def _drawn() -> None:
         takes it as a keyword."""
         if filter_func is not None:
             raise ValueError("there is no agg_filter here; leave it out")
-        self._agg_filter = None
-        self.stale = True
 
     artist.Artist.set_agg_filter = set_agg_filter
     radius.__name__, antialiased.__name__ = "set_filterrad", "set_antialiased"
