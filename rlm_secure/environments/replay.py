@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 #: A JSON value of up to this many characters is sent in a frame.
 _SMALL = 64 * 1024
 #: Bytes in which the host says why a cell ended, to who hears what it prints.
-_SAID: Final = 4_000
+_SAID = 4_000
 #: The name that a large value has on its way to its own: no identifier, so no cell can read it.
 _SENT = "<sent>"
 _logger = logging.getLogger("rlm_secure")
