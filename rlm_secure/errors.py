@@ -190,13 +190,17 @@ class ProtocolViolation(RLMSecureError):
 
 
 class ProviderError(RLMSecureError):
-    """A provider failed. `retryable` tells whether the same call may work later."""
+    """A provider failed. `retryable` tells whether the same call may work later.
+
+    `cut_off` tells whether the provider may have worked on it, and may charge for it: it did not refuse it.
+    """
 
     for_cells = True
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
+    def __init__(self, message: str, *, retryable: bool = False, cut_off: bool = False) -> None:
         super().__init__(message)
         self.retryable = retryable
+        self.cut_off = cut_off
 
 
 class MissingKey(ProviderError, ValueError):

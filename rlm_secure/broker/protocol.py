@@ -60,6 +60,8 @@ _REASONS: Final = frozenset(get_args(CodeFindingReason))
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+#: Half of a surrogate pair, as the decoder writes it: three bytes for a worker, which counts them before that.
+_HALF: Final = re.compile(r"\\ud[89a-f][0-9a-f]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ def _printed(message: Mapping[str, Any], stdout_bytes: int) -> Printed:
     stream, text = message.get("stream"), _string(message, "text")
     if stream not in ("stdout", "stderr"):
         raise _broken("output comes from no known stream")
-    if not _fits(text, stdout_bytes):
+    if not _fits(text, stdout_bytes) and not _fits(_HALF.sub("...", text), stdout_bytes):
         raise _broken("output is longer than limits.stdout_bytes")
     return Printed(cast(Literal["stdout", "stderr"], stream), text)
 

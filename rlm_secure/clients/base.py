@@ -359,6 +359,13 @@ class SDKClient(Client):
         Raise it outside the `except` block of `error`: an exception keeps the one being handled as its context, and
         an SDK's exception holds the request with its key, and the provider's reply.
         """
+        pause, failure = self._decided(error, call, attempt)
+        if isinstance(failure, ProviderError):
+            failure.cut_off = failure.cut_off or call.cut_off
+        return pause, failure
+
+    def _decided(self, error: Exception, call: ModelCall, attempt: int) -> tuple[float, RLMSecureError | None]:
+        """As _pause()."""
         if call.failure is not None:
             return 0, _alone(call.failure)
         if call.left <= 0:
@@ -427,7 +434,8 @@ class Foreign(Client):
                     text = await in_thread(lambda: self.wrapped.completion(prompt))
         except TimeoutError:
             if limit.expired():
-                raise ProviderError(f"the client did not reply within {timeout:g} seconds", retryable=True) from None
+                said = f"the client did not reply within {timeout:g} seconds"
+                raise ProviderError(said, retryable=True, cut_off=True) from None
             raise
         return self._accounted(text)
 

@@ -54,6 +54,7 @@ class ModelCall:
         self.retry_after: float | None = None
         self.may_retry = True
         self.is_under_way = False
+        self._sent = self._lost = False
         self._deadline = time.monotonic() + seconds
         self._room = 0
         self._pieces = 0
@@ -97,15 +98,29 @@ class ModelCall:
 
     def timed_out(self) -> ProviderError:
         """The error for a call that reached its deadline."""
-        return ProviderError(f"the {self.vendor} call had no reply within {self.seconds:g} seconds", retryable=True)
+        said = f"the {self.vendor} call had no reply within {self.seconds:g} seconds"
+        return ProviderError(said, retryable=True, cut_off=True)
 
     def refuse(self, reason: str) -> ProviderError:
         """End the call because of what the provider sent; `reason` is our own text. Raise the returned error."""
-        return self.end(ProviderError(f"the {self.vendor} call was ended: {reason}"))
+        return self.end(ProviderError(f"the {self.vendor} call was ended: {reason}", cut_off=True))
 
     def too_large(self) -> ProviderError:
         """End the call because its reply is too large. Raise the returned error."""
         return self.refuse(f"its reply takes more than {self.limit} = {self.reply_bytes:,}; ask for a shorter one")
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether a request went out that the provider did not refuse: it may charge for it."""
+        return self._sent or self._lost
+
+    def sends(self) -> None:
+        """A part of a request goes out."""
+        self._sent = True
+
+    def refused(self) -> None:
+        """The provider has refused the request."""
+        self._sent = False
 
     def end(self, failure: ProviderError) -> ProviderError:
         """Record the first failure and return it: an SDK may wrap the exception in its own and lose it."""
@@ -116,6 +131,7 @@ class ModelCall:
     def attempt(self) -> Iterator[None]:
         """Mark one request as in flight; interim replies and headers come first, with their own limit of bytes."""
         self.wait()
+        self._sent, self._lost = False, self.cut_off
         self._room, self._pieces = _HEAD_BYTES, _PIECES + self._whole // 256
         self.retry_after, self.may_retry = None, True
         self.is_under_way = True

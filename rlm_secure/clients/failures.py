@@ -84,7 +84,8 @@ def provider_error(vendor: str, error: BaseException, seconds: float) -> Provide
             f"the {vendor} call failed ({label}): {meaning}", retryable=status in _RETRYABLE or status >= 500
         )
     if isinstance(error, asyncio.TimeoutError | TimeoutError) or "Timeout" in name:
-        return ProviderError(f"the {vendor} call had no reply within {seconds:g} seconds", retryable=True)
+        said = f"the {vendor} call had no reply within {seconds:g} seconds"
+        return ProviderError(said, retryable=True, cut_off=True)
     if isinstance(error, ImportError):
         return ProviderError(f"the {vendor} SDK cannot be imported ({error.name or name}); install it again")
     if isinstance(error, TypeError) and _ARGUMENT.search(str(error)):

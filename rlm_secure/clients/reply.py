@@ -41,6 +41,10 @@ class Reply:
 
     def __init__(self, call: ModelCall, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         call.body()
+        if status < 300:
+            call.sends()  # also where a connection of the caller's own does not say so
+        else:
+            call.refused()
         self._call = call
         self.status = status
         lines = [(name.lower(), value) for name, value in headers]

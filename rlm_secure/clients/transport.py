@@ -65,6 +65,8 @@ class _Stream:
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         call = current()
         self.answered = False
+        if call is not None:
+            call.sends()
         for at in range(0, len(buffer), _SLICE):
             self._inner.write(buffer[at : at + _SLICE], timeout if call is None else call.wait(timeout))
 
@@ -134,6 +136,8 @@ class _AsyncStream:
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         call = current()
         self.answered = False
+        if call is not None:
+            call.sends()
         await self._inner.write(buffer, timeout if call is None else call.wait(timeout))
 
     async def start_tls(

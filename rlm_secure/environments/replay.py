@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 #: A JSON value of up to this many characters is sent in a frame.
 _SMALL = 64 * 1024
+#: Bytes in which the host says why a cell ended, to who hears what it prints.
+_SAID = 4_000
 #: The name that a large value has on its way to its own: no identifier, so no cell can read it.
 _SENT = "<sent>"
 _logger = logging.getLogger("rlm_secure")
@@ -698,7 +700,10 @@ class ReplayedSession(Session, Generic[W]):
 
 
 class _Streamed:
-    """Tells a caller what its cell prints, while it runs, and the rest when it is over."""
+    """Tells a caller what its cell prints, while it runs, and the rest when it is over: `most` bytes of each stream.
+
+    Beyond that it tells only what the host has to say at the end, as after a kill.
+    """
 
     def __init__(self, output: Callable[[str, str], object] | None, most: int) -> None:
         self._output = output
@@ -706,21 +711,31 @@ class _Streamed:
         self.wanted = output is not None
         self._most = most
         self._told: dict[str, list[str]] = {"stdout": [], "stderr": []}
-        self._bytes = 0
+        self._left = dict.fromkeys(self._told, most)
+        self._heard = dict.fromkeys(self._told, 0)
 
     def tell(self, printed: Printed) -> None:
         """Raises ProtocolViolation for more than a worker keeps, for nothing, and for output that nobody asked for."""
-        self._bytes += len(printed.text.encode())
-        if self._output is None or not printed.text or self._bytes > 2 * self._most:
+        self._heard[printed.stream] += len(printed.text.encode())
+        # Half of a surrogate pair is three bytes for a worker, and six here, where it is written as an escape.
+        if self._output is None or not printed.text or self._heard[printed.stream] > 2 * self._most:
             raise ProtocolViolation("the sandbox broke the protocol: output that nobody asked for")
-        self._told[printed.stream].append(printed.text)
-        self._output(printed.stream, printed.text)
+        self._say(printed.stream, printed.text)
 
     def end(self, result: CellResult) -> None:
         """Tell what the result has beyond what was told: all of it, if that is no part of it, as after a kill."""
         for stream, text in (("stdout", result.stdout), ("stderr", result.stderr)):
-            if self._output is not None and (rest := text.removeprefix("".join(self._told[stream]))):
-                self._output(stream, rest)
+            told = "".join(self._told[stream])
+            if stream == "stderr" and not text.startswith(told):
+                self._left[stream] = max(self._left[stream], _SAID)
+            self._say(stream, text.removeprefix(told))
+
+    def _say(self, stream: str, text: str) -> None:
+        kept = text.encode()[: self._left[stream]]
+        self._left[stream] -= len(kept)
+        if self._output is not None and (text := kept.decode(errors="ignore")):
+            self._told[stream].append(text)
+            self._output(stream, text)
 
 
 def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> dict[str, Any]:

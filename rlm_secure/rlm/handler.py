@@ -411,7 +411,9 @@ class LMHandler:
                     return completion
                 except Exception as failure:
                     error = _shown(failure)
-                    reservation.refuse()
+                    # Else it is charged with its estimate, as it leaves the block.
+                    if not (isinstance(failure, ProviderError) and failure.cut_off):
+                        reservation.refuse()
                     raise
                 finally:
                     name = model or client.model_name or "unknown"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import pickle
 import socket
 import ssl
 import threading
@@ -109,6 +110,45 @@ def test_a_connection_that_breaks_is_tried_again(backend: str) -> None:
             client_of(backend, server.address, max_retries=1).complete("deed: hang-up")
         assert caught.value.retryable
         assert server.requests == {"hang-up": 2}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("replies", "cut_off"),
+    [
+        (["x" * 200_000], True),
+        ([Raw(body=b"no JSON")], True),
+        ([Raw(body={"choices": []})], True),
+        ([Raw(400, {})], False),
+        ([Raw(503, {}, {"retry-after-ms": "1"})] * 2, False),
+        ([OSError, Raw(400, {})], True),  # of the attempt that broke off nobody knows
+    ],
+    ids=["too large", "no JSON", "no choice", "refused", "failed", "broken off, then refused"],
+)
+def test_an_error_says_whether_the_provider_may_charge_for_the_call(replies: list[Any], cut_off: bool, way: str) -> None:
+    left = list(replies)
+
+    def reply(_body: dict[str, Any]) -> Any:
+        made = left.pop(0)
+        if made is OSError:
+            raise OSError
+        return made
+
+    with OpenAIServer(reply=reply) as server:
+        client = openai(server, max_retries=1)
+        client.reply_bytes = 10_000
+        with pytest.raises(ProviderError) as caught:
+            ask(client, way)
+    assert caught.value.cut_off is cut_off and not left
+    assert pickle.loads(pickle.dumps(caught.value)).cut_off is cut_off
+
+
+def test_nobody_charges_for_a_call_that_reached_nobody() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(ProviderError, match="could not reach") as caught:
+        client_of("openai", address, max_retries=0).complete("q")
+    assert not caught.value.cut_off
 
 
 def test_a_clients_limit_of_a_reply_is_the_one_that_is_set() -> None:

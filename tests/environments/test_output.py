@@ -125,6 +125,17 @@ def test_output_that_is_none_is_a_violation(frame: dict[str, Any]) -> None:
         protocol.event(said, value_bytes=1000, stdout_bytes=1000, result_bytes=9999)
 
 
+def test_halves_of_surrogate_pairs_are_output_of_as_many_bytes_as_a_worker_counts() -> None:
+    for halves, fits in ((333, True), (334, False)):
+        frame = {"op": "call", "call": "output", "stream": "stdout", "text": "\udfff" * halves}
+        said = protocol.decode(json.dumps(frame).encode(), limit=9999)
+        if fits:
+            assert protocol.event(said, value_bytes=1000, stdout_bytes=1000, result_bytes=9999).text == "\\udfff" * 333
+        else:
+            with pytest.raises(ProtocolViolation):
+                protocol.event(said, value_bytes=1000, stdout_bytes=1000, result_bytes=9999)
+
+
 class _Listening:
     """Answers no calls, and listens to output."""
 
@@ -149,8 +160,22 @@ def test_output_without_an_end_is_a_violation(text: str) -> None:
                 f"while True: worker._ask({{'call': 'output', 'stream': 'stdout', 'text': {text}}})",
                 calls,
             )
-        assert calls.told <= 20
+        assert calls.told <= 10
         assert not session.alive
+
+
+def test_who_hears_output_hears_no_more_than_is_kept() -> None:
+    """Half of a surrogate pair is three bytes for a worker, and six here."""
+    heard: list[str] = []
+    policy = {"extends": "strict", "limits": {"stdout_bytes": 9_000}}
+    code = "import time\nfor at in range(6):\n    print('\\ud800' * 499)\n    time.sleep(0.3)"
+    with Sandbox(policy=policy) as sandbox:
+        result = sandbox.run(code, on_stdout=heard.append).check()
+        assert len(heard) > 1 and "".join(heard) == result.stdout
+        assert len(result.stdout.encode()) == 9_000
+        heard.clear()
+        sandbox.run("print('\\ud800' * 2_990)", on_stdout=heard.append).check()  # in one piece
+        assert "".join(heard) == "\\ud800" * 1_500
 
 
 def test_output_that_nobody_asked_for_is_a_violation() -> None:

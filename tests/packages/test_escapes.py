@@ -131,6 +131,11 @@ CLOSED = {
         "text = pd.DataFrame({'a': [1], 'b': [held]}).to_json()\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
         "ZeroDivisionError"
     ),
+    "pixels beyond an image": (
+        ("def short(image, dpi):\n    return np.zeros((300, 300, 1), 'uint8'), 0, 0\n"
+        "figure = plt.figure()\nfigure.text(.1, .1, 'x', agg_filter=short)\nfigure.canvas.draw()\n"
+        "print('WON', figure.canvas.buffer_rgba())"), "no agg_filter"
+    ),
     "a division by the number of edges": (
         ("axes = plt.figure().add_subplot()\naxes.scatter([1], [1]).set_antialiaseds([])\n"
         "axes.figure.savefig(io.BytesIO())\nprint('WON')"), "not empty"
@@ -162,6 +167,7 @@ WORKS = {
     "pd.MultiIndex([['a'], [1]], [[0], [-1]], verify_integrity=False).tolist()": "[('a', nan)]",
     "sum(map(len, pd.read_csv(io.StringIO('a\\n' + '1\\n' * 99), chunksize=10, converters={'a': int})))": "99",
     "plt.figure().add_subplot().imshow(np.ones((3, 3)), filterrad=5).get_filterrad()": "5.0",
+    "plt.figure().text(0, 0, 'x', agg_filter=None).get_text()": "x",
     "plt.figure().add_subplot().scatter([1], [1], antialiaseds=[True, False]).get_antialiaseds()": "[ True False]",
 }
 #: An object of a cell whose hook changes what C code of a package is working on.

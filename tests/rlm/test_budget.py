@@ -24,6 +24,7 @@ from rlm_secure.resources import policy_names
 from rlm_secure.rlm.budget import Allowance, Ledger, Meter, Records, Spent, TreeRecords, exhausted, limit_name
 from rlm_secure.types import ModelUsageSummary
 from tests.effort import examples
+from tests.loops import scripted
 
 PLENTY = Allowance(calls=1_000_000, tokens=10**12, cost_usd=10.0**9, seconds=10_000)
 
@@ -42,6 +43,12 @@ def test_the_runs_own_limits_only_tighten_the_policys() -> None:
     assert loose == Allowance(policy.lm.calls, policy.lm.tokens, policy.lm.cost_usd, policy.limits.run_seconds, True)
     tight = Allowance.of(policy, max_tokens=5, max_budget=0.5, max_timeout=1.5)
     assert (tight.tokens, tight.cost_usd, tight.seconds) == (5, 0.5, 1.5)
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_budget", "max_timeout"])
+def test_what_is_no_number_is_no_limit(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is no number"):
+        scripted(["FINAL(1)"], **{name: float("nan")}).completion("c")
 
 
 def test_without_limits_of_its_own_a_run_has_the_policys() -> None:

@@ -71,6 +71,29 @@ def test_cost_over_the_budget_ends_the_run_with_what_there_is() -> None:
     assert str(caught.value) == "Budget exceeded after iteration 2: spent $1.500000 of $1.000000 budget"
 
 
+@pytest.mark.parametrize("limit", ["reply_bytes", "timeout_seconds"])
+def test_calls_that_were_cut_off_are_paid_for(limit: str) -> None:
+    """A cell can have a model write more, or for longer, than its policy grants; the provider charges for it."""
+    asked: list[str] = []
+
+    def reply(body: dict[str, Any]) -> str:
+        if len(body["messages"]) > 1:
+            return cell("for _ in range(6):\n    print(llm_query('q'))")
+        asked.append("q")
+        if limit == "timeout_seconds":
+            time.sleep(1.0)
+        return "x" * 200_000
+
+    with OpenAIServer(reply=reply) as server:
+        kwargs = {"api_key": "k", "model_name": "m", "base_url": server.base_url, "sampling_args": {"max_tokens": 50_000}}
+        policy = {"extends": "strict", "lm": {limit: 100_000 if limit == "reply_bytes" else 0.5}}
+        rlm = RLM(backend_kwargs=kwargs, max_budget=1.0, prices={"m": (0.0, 5.0)}, policy=policy)
+        with pytest.raises(BudgetExceededError) as caught:
+            rlm.completion("c")
+    assert len(asked) == 3  # for the fourth, 0.25 dollars are not there beside what the turn has cost
+    assert 0.75 < caught.value.spent < 1.0
+
+
 def test_errors_in_a_row_end_the_run_and_a_good_turn_begins_the_count_again() -> None:
     turns = [cell("1/0"), cell("x = 1"), cell("1/0"), cell("1/0"), "never"]
     heard = Heard()

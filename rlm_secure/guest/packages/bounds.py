@@ -92,7 +92,9 @@ def _drawn() -> None:
     np: Any = importlib.import_module("numpy")
     image: Any = importlib.import_module("matplotlib.image")
     collections: Any = importlib.import_module("matplotlib.collections")
+    artist: Any = importlib.import_module("matplotlib.artist")
     set_filterrad, set_antialiased = image._ImageBase.set_filterrad, collections.Collection.set_antialiased
+    set_agg_filter = artist.Artist.set_agg_filter
 
     def radius(self: Any, filterrad: Any) -> None:
         """The radius of the filter in pixels: a number above 0, and at most 16."""
@@ -107,6 +109,15 @@ def _drawn() -> None:
             raise ValueError("antialiased takes True, False, or a list that is not empty")
         set_antialiased(self, aa)
 
+    def unfiltered(self: Any, filter_func: Any) -> None:
+        """Refuse a filter: what it returns is drawn as four bytes a pixel, whatever its shape. Every function that
+        draws takes it as a keyword."""
+        if filter_func is not None:
+            raise ValueError("there is no agg_filter here; leave it out")
+        set_agg_filter(self, None)
+
+    unfiltered.__name__ = "set_agg_filter"
+    artist.Artist.set_agg_filter = unfiltered
     radius.__name__, antialiased.__name__ = "set_filterrad", "set_antialiased"
     image._ImageBase.set_filterrad = radius
     for name in ("set_antialiased", "set_antialiaseds", "set_aa"):
