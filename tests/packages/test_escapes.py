@@ -136,6 +136,8 @@ CLOSED = {
         "figure = plt.figure()\nfigure.text(.1, .1, 'x', agg_filter=short)\nfigure.canvas.draw()\n"
         "print('WON', figure.canvas.buffer_rgba())"), "no agg_filter"
     ),
+    "a formatter by position": ("np.set_printoptions(*[None] * 7, {'all': str})\nprint('WON')", "takes no formatter"),
+    "and in a block": ("with np.printoptions(*[None] * 7, {'all': str}):\n    print('WON')", "takes no formatter"),
     "a division by the number of edges": (
         ("axes = plt.figure().add_subplot()\naxes.scatter([1], [1]).set_antialiaseds([])\n"
         "axes.figure.savefig(io.BytesIO())\nprint('WON')"), "not empty"
@@ -168,6 +170,7 @@ WORKS = {
     "sum(map(len, pd.read_csv(io.StringIO('a\\n' + '1\\n' * 99), chunksize=10, converters={'a': int})))": "99",
     "plt.figure().add_subplot().imshow(np.ones((3, 3)), filterrad=5).get_filterrad()": "5.0",
     "plt.figure().text(0, 0, 'x', agg_filter=None).get_text()": "x",
+    "np.set_printoptions(*[None] * 6, 'inf')": "None",
     "plt.figure().add_subplot().scatter([1], [1], antialiaseds=[True, False]).get_antialiaseds()": "[ True False]",
 }
 #: An object of a cell whose hook changes what C code of a package is working on.

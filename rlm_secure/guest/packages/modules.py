@@ -109,8 +109,8 @@ def _numpy() -> None:
         "ndarray": stand_in(np.ndarray),
         "errstate": _without(np.errstate, "call"),
         "seterr": np.seterr,
-        "set_printoptions": _without(np.set_printoptions, "formatter", "override_repr"),
-        "printoptions": arrays.context(_without(np.printoptions, "formatter", "override_repr")),
+        "set_printoptions": _without(np.set_printoptions, "formatter", "override_repr", before=7),
+        "printoptions": arrays.context(_without(np.printoptions, "formatter", "override_repr", before=7)),
         "get_printoptions": np.get_printoptions,
         "__version__": np.__version__,
         **{name: arrays.Subscripted(name) for name in ("r_", "c_", "s_", "index_exp", "mgrid", "ogrid")},
@@ -195,9 +195,11 @@ def stand_in(kind: type) -> type:
     return classes._stand_in(kind)
 
 
-def _without(function: Any, *names: str) -> Any:
+def _without(function: Any, *names: str, before: int | None = None) -> Any:
+    """The function without the options `names`; the first of them is the next behind `before` values by position."""
+
     def call(*values: Any, **options: Any) -> Any:
-        if any(name in options for name in names):
+        if any(name in options for name in names) or (before is not None and len(values) > before):
             raise TypeError(f"{function.__name__} takes no {' or '.join(names)} here.")
         return function(*values, **options)
 
