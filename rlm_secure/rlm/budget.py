@@ -62,7 +62,7 @@ class Allowance:
     ) -> Allowance:
         """The policy's limits, tightened by the run's own. Raises ValueError for one that is no number (NaN)."""
         for name, value in (("max_tokens", max_tokens), ("max_budget", max_budget), ("max_timeout", max_timeout)):
-            if value is not None and value != value:  # it is less than nothing, and would tighten nothing
+            if value != value:  # it is less than nothing, and would tighten nothing
                 raise ValueError(f"{name} is no number (NaN); give one, or leave it out for the policy's")
         return cls(
             calls=policy.lm.calls,
