@@ -103,13 +103,13 @@ def test_threads_of_a_persistent_rlm_take_turns() -> None:
         assert rlm._persistent_env.get_history_count() == 4
 
 
-@pytest.mark.parametrize("engine", ["threads", "ray"])
-def test_a_batch_in_one_persistent_session_is_refused_and_one_in_sessions_of_their_own_is_not(engine: str) -> None:
+@pytest.mark.parametrize("chosen", ["threads", "ray"])  # the containers of tests/docker have an `engine`
+def test_a_batch_in_one_persistent_session_is_refused_and_one_in_sessions_of_their_own_is_not(chosen: str) -> None:
     with persistent(lambda messages: cell("final_answer(context)")) as rlm:
         with pytest.raises(ValueError, match="find each other's contexts; use rlm.changed"):
-            rlm.batch(["a", "b"], engine=engine)
+            rlm.batch(["a", "b"], engine=chosen)
         with pytest.raises(ValueError, match="would share one persistent session"):
-            list(rlm.batch_as_completed(["a", "b"], engine=engine))
+            list(rlm.batch_as_completed(["a", "b"], engine=chosen))
         assert rlm._persistent_env is None
         assert [item.response for item in rlm.changed(persistent=False).batch(["a", "b"])] == ["a", "b"]
 
