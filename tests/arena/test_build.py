@@ -217,10 +217,14 @@ def test_sigkill_leaves_nothing_behind(level):
     finally:
         caller.kill()
         caller.wait()
-    if os.getuid() == 0:  # who was killed could not remove its groups: the next one does
-        cgroup.parents.cache_clear()
-        cgroup.parents(os.getpid())
-    assert scene.groups(caller.pid) == []
+
+    def removed() -> bool:
+        if os.getuid() == 0:  # who was killed could not remove its groups: the next one does, once all in them have ended
+            cgroup.parents.cache_clear()
+            cgroup.parents(os.getpid())
+        return scene.groups(caller.pid) == []
+
+    assert scene.soon(removed)
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.01, 0.03, 0.06, 0.1])
