@@ -258,7 +258,7 @@ def listening(line: Mapping[str, Any]) -> str | int | None:
     where = line.get("listening")
     if isinstance(where, list) and len(where) == 2 and type(where[1]) is int and 0 < where[1] < 65536:
         return where[1]
-    return where if isinstance(where, str) and len(where) <= 4096 else None
+    return where if isinstance(where, str) and len(where) <= 4096 and where.isprintable() else None
 
 
 # -- parts -------------------------------------------------------------------------------------------------------

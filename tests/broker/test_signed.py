@@ -138,6 +138,12 @@ def parts(value: Any) -> Iterator[Any]:
         yield value
 
 
+@pytest.mark.parametrize("path", ["\ud800", "\x1b[2J", "/tmp/a\nb", "x" * 4097])
+def test_a_path_of_a_supervisor_is_one_that_can_be_shown(path: str) -> None:
+    assert signed.listening({"listening": path}) is None
+    assert signed.listening({"listening": "/tmp/\u00e9 b"}) == "/tmp/\u00e9 b"
+
+
 @pytest.mark.parametrize("name", SAID)
 @given(data=st.data())
 def test_any_json_in_any_field_is_a_value_in_its_range_or_a_violation(name: str, data: st.DataObject) -> None:
