@@ -40,8 +40,6 @@ BOUNDS = Bounds()
 _PACKAGES_BYTES = 224 << 20
 #: After some sessions their zygote is started anew, and imports the packages again: no harm of an attack.
 _LOADING_SECONDS = 5.0
-#: So long a new sandbox may take to start, in place of one that several sessions shared and that an attack has ended.
-_REPLACING_SECONDS = 5.0
 #: How many times to try to run the cell that binds TARGET.
 _TELLINGS = 3
 #: How much later than its own deadline a host may answer, in seconds that the machine gave (yardstick.py). For a cell
@@ -124,15 +122,13 @@ def attempt(
         return errored(attack, f"no session was opened: {error}")
     bounds, report = bounds_of(policy), session.report
     habits = open_session.habits if isinstance(open_session, Restarting) else Habits()
-    remote = report.environment not in ("local", FOREIGN)
-    slack = _SLACK_SECONDS + habits.cell + (KILL_SECONDS if remote else 0)
+    slack = _SLACK_SECONDS + habits.cell + (0 if report.environment in ("local", FOREIGN) else KILL_SECONDS)
     host = getattr(session, "host", None)
     covered = target.mounted(host)  # a sandbox may mount something over paths to hide them
     try:
         facts = target.facts("".join(attack.cells), bounds, host)
         _tell(session, prelude_cell(facts) + _prelude(attack, report))
-        loading = _LOADING_SECONDS if policy.language.packages else 0.0
-        usual = max(opening.given, habits.start, loading, _REPLACING_SECONDS if remote else 0.0)
+        usual = max(opening.given, habits.start, _LOADING_SECONDS if policy.language.packages else 0.0)
         with watched_threads():
             seen = watch(session, attack, bounds.seconds + bounds.grace + slack)
         stuck = f"the host had no answer after {seen.seconds:.1f} s" if seen.overdue else ""

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -158,17 +157,6 @@ def test_memory_of_somebody_elses_is_measured_where_it_is_to_be_bounded(tried):
 def test_what_is_written_past_the_capture_is_read(tried, target):
     leaky = type("Leaky", (Weighed,), {"wrote": target.secrets["file"]})
     assert tried(says(""), kind=leaky, environment=FOREIGN).evidence == "the file secret came out"
-
-
-@pytest.mark.parametrize(("environment", "held"), [("local", False), ("docker", True)])
-def test_a_session_that_starts_late_is_the_attacks_doing_unless_its_sandbox_is_a_new_one(tried, environment, held):
-    def late(acts, environment):
-        if tried.opened:
-            time.sleep(3.0)
-        return Puppet(acts, environment)
-
-    verdict = tried(says(""), kind=late, environment=environment)
-    assert verdict.held is held and (held or "s to start, one before it" in verdict.evidence)
 
 
 @pytest.mark.parametrize("shared", [True, False])
