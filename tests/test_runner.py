@@ -148,7 +148,7 @@ def test_the_mark_of_attacks_selects_the_parts_that_have_some():
 
 
 def test_what_is_listed_exists():
-    for name in share.SHARED:
+    for name in (*share.SHARED, *share.ELSEWHERE):
         path, _, test = name.partition("::")
         assert (ROOT / path).exists(), name
         assert not test or f"def {test}(" in (ROOT / path).read_text(), name
@@ -176,6 +176,14 @@ def test_all_pushes_together_run_everything_and_none_runs_it_alone(monkeypatch):
 )
 def test_the_longest_name_counts(test, pushes):
     assert share.pushes(test) == pushes
+
+
+def test_another_user_or_python_has_shares_of_its_own(monkeypatch):
+    test = "tests/local/test_session.py::test_it"
+    assert share.pushes(test) == 1
+    monkeypatch.setenv("RLM_SECURE_ELSEWHERE", "1")
+    assert share.pushes(test) == share.ELSEWHERE["tests/local/test_session.py"] > 1
+    assert share.pushes("tests/local/test_seal.py::test_it") == 1
 
 
 def test_a_push_runs_its_share_and_a_night_everything(monkeypatch):
