@@ -53,8 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         count = share.pushes(item.nodeid)
         if count > 1 and not item.get_closest_marker("exhaustive"):
             shared[item.path, count].append(item)
-    for (_, count), each in shared.items():
-        chosen = set(share.share(each, count))
+    for (path, count), each in shared.items():
+        chosen = set(share.share(each, count, path.relative_to(HERE.parent).as_posix()))
         for item in each:
             if item not in chosen:
                 item.add_marker(pytest.mark.exhaustive)

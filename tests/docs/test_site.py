@@ -52,7 +52,9 @@ def address(site: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pages", [SHOWN, pytest.param(EVERY, marks=pytest.mark.exhaustive)], ids=["one of each kind", "all"])
+@pytest.mark.parametrize(
+    "pages", [*((page,) for page in SHOWN), pytest.param(EVERY, marks=pytest.mark.exhaustive)], ids=[*(page or "home" for page in SHOWN), "all"]
+)
 @pytest.mark.timeout(1_800)
 def test_pages_work_in_a_browser(address: str, pages: tuple[str, ...]) -> None:
     shots = os.environ.get("SCREENSHOTS")  # a folder for pictures, to look at
