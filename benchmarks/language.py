@@ -18,7 +18,7 @@ import sys
 import textwrap
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -590,10 +590,12 @@ EXECUTORS: dict[str, Callable[[str], Run | None]] = {
 }
 
 
-def cases(source: str) -> Iterator[Sequence[Case]]:
-    """One case for every executor that can run `source`."""
+def cases(source: str, executors: Collection[str] = EXECUTORS.keys()) -> Iterator[Sequence[Case]]:
+    """One case for each of these executors that can run `source`."""
     made = []
     for name, executor in EXECUTORS.items():
+        if name not in executors:
+            continue
         try:
             run = executor(source)
             if run is not None:

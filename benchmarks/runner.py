@@ -100,8 +100,13 @@ def collect() -> dict[str, Benchmark]:
     return dict(sorted(REGISTRY.items()))
 
 
-def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
-    """Run a benchmark's cases in turn; with `smoke` only SMOKE_ROUNDS times at most, to check that they work."""
+def measure(
+    chosen: Benchmark, *, smoke: bool = False, seconds: float = SECONDS, slow_seconds: float = SLOW_SECONDS
+) -> list[Line]:
+    """Run a benchmark's cases in turn, each for `seconds`, or `slow_seconds` where it is slow.
+
+    With `smoke` only SMOKE_ROUNDS times at most, to check that they work.
+    """
     with contextmanager(chosen.cases)() as cases:
         samples: list[list[float]] = [[] for _ in cases]
         spent = [0.0] * len(cases)
@@ -110,7 +115,7 @@ def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
                 run(case)  # warm-up: costs of the first run are not measured
         for number in range(SMOKE_ROUNDS if smoke else ROUNDS):
             for index, case in enumerate(cases):
-                if spent[index] > (SLOW_SECONDS if case.slow else SMOKE_SECONDS if smoke else SECONDS):
+                if spent[index] > (slow_seconds if case.slow else SMOKE_SECONDS if smoke else seconds):
                     continue
                 if smoke and case.slow and number:
                     continue

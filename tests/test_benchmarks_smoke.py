@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 
 import pytest
 
-from benchmarks import runner
+from benchmarks import goals, runner
 
 #: Three clusters of Ray are half a minute of a processor: tests/scale and the page on Ray run batches on Ray as well.
 LONG = ("ray-64",)
@@ -79,3 +80,23 @@ def test_unknown_names_and_json(capsys: pytest.CaptureFixture[str]) -> None:
         "exec in this process",
         "a cell in a local session",
     ]
+
+
+def test_the_page_of_goals_says_what_is_met_and_what_its_floor_forbids(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = goals.rows()
+    assert len(every) > 50
+
+    def measured(median: float, floor: float) -> dict[str, dict[str, runner.Line]]:
+        line = runner.Line("", median, median, 1, median)
+        least = runner.Line("", floor, floor, 1, floor)
+        return {"row": {"ours": line, "least": least}}
+
+    goal = goals.Goal("Part", "what", 1.0, "x", lambda found: found["row"]["ours"].median)
+    beside = dataclasses.replace(goal, floor=goals.Floor("the least", lambda found: found["row"]["least"].median))
+    assert goals.verdict(goal, measured(1.0, 0.5)) == "met"
+    assert goals.verdict(goal, measured(1.1, 1.05)) == goals.verdict(beside, measured(1.1, 0.9)) == "missed"
+    assert goals.verdict(beside, measured(1.1, 1.05)) == "missed; the floor forbids it here"
+    monkeypatch.setattr(goals, "GOALS", (goal, beside))
+    page = goals.page(measured(1.1, 1.05), 0.5, 481.0)
+    assert "| Part | what | 1 x | 1.10 x | 1.05 x | missed; the floor forbids it here |" in page
+    assert "| 480 s | 481 s | | missed |" in page and "Floor: the least." in page
