@@ -204,11 +204,11 @@ def page(measured: Measured, load: float, ci: float | None) -> str:
     """The page."""
     about = machine()
     where = f"{about['cpu']}, {about['cores']} cores, {about['kernel']}, CPython {about['python']}"
-    when = f"Measured on {about['date']} by `python -m benchmarks.goals --write`, in one run, as {about['user']}, on {where}."
+    how = f"by `python -m benchmarks.goals --write`, in one run, as {about['user']}, on {where}."
     lines = [
         "# What speed was promised, and what is measured",
         "",
-        f"{when} Other programs kept {load:.1f} processors busy when it began.",
+        f"Measured on {about['date']} {how} Other programs kept {load:.1f} processors busy when it began.",
         *("", _HOW, ""),
         "| part | what | goal | measured | floor | |",
         "| --- | --- | ---: | ---: | ---: | --- |",
