@@ -11,7 +11,7 @@ JOBS ?= 5
 FUZZ ?= all
 SECONDS_EACH ?= 60
 
-.PHONY: help demo quick test parts coverage fuzz evidence lint docs docs-serve bench bench-peers live sbom clean
+.PHONY: help demo quick test parts coverage fuzz evidence lint docs docs-serve bench goals bench-peers live sbom clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
@@ -23,6 +23,7 @@ help:
 	@echo "make lint    lint, spelling, docstrings and types only"
 	@echo "make docs    the site, into build/site; make docs-serve shows it while you write"
 	@echo "make bench   the benchmarks, as ratios"
+	@echo "make goals   what speed was promised, and what is measured, in a quarter of an hour; writes benchmarks/GOALS.md (CI=seconds of .ci/run)"
 	@echo "make bench-peers  ours beside other sandboxes, in turns; installs them in PEERS=folder, writes benchmarks/RESULTS.md"
 	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal, prime or kubernetes"
 	@echo "make sbom    bills of materials (CycloneDX), of the core and of each extra, into build/sbom"
@@ -70,6 +71,9 @@ docs-serve: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+goals: $(READY)
+	$(BIN)/python -m benchmarks.goals --write $(if $(CI),--ci "$(CI)")
 
 # The probes run in an arena, the rest as the caller. PEERS is ~/.cache/rlm-secure-peers by default; OPTIONS are those of
 # `.venv/bin/python -m benchmarks.peers --help`.

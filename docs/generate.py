@@ -36,6 +36,7 @@ DOCUMENTS = {
     "ARCHITECTURE.md": "trust/architecture.md",
     "CHANGELOG.md": "trust/changelog.md",
     "CONTRIBUTING.md": "trust/contributing.md",
+    "benchmarks/GOALS.md": "trust/goals.md",
     "benchmarks/RESULTS.md": "trust/measured.md",
     "rlm_secure/broker/PROTOCOL.md": "trust/protocol.md",
     "sandboxes/CLOUDS.md": "environments/clouds.md",

@@ -1,8 +1,9 @@
 """What the pushes try in turn: of a list, or of the tests of a file, each push a share, the next push the next one.
 
-`python -m tests` says which push it is (RLM_SECURE_TURN); without that, as at night, everything is tried. What holds
-the walls that a session has on this machine, and what a claim of threat-model.md is proven by here, is in no table: it
-is tried whole. Not in effort.py, which loads Hypothesis: that must not be in a process that runs attacks.
+`python -m tests` says which push it is (RLM_SECURE_TURN); without that, as at night, everything is tried. Every push
+tries all attacks on this machine's walls, the walls themselves, the guards of the language, the policy's gate, the
+decoders, and what a claim of threat-model.md is proven by; a test asks for the last. Not in effort.py, which loads
+Hypothesis: that must not be in a process that runs attacks.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ SHARED = {
     "tests/broker/test_long_runs.py": 2,
     # Many examples of one rule, and one rule in many places.
     "tests/agents": 3,
-    "tests/arena": 2,
+    "tests/arena/test_judges.py": 2,
     "tests/broker/test_faults.py": 2,
     "tests/broker/test_openapi.py": 2,
     "tests/broker/test_session.py": 3,  # as tests/local/test_session.py, through a broker
@@ -88,6 +89,7 @@ SHARED = {
     "tests/local/test_startup.py": 3,
     "tests/local/test_turns.py": 3,
     "tests/logger": 2,
+    "tests/logger/test_redact.py": 1,
     "tests/packages": 2,
     "tests/packages/test_escapes.py": 1,
     "tests/packages/test_honest.py": 4,
