@@ -6,7 +6,6 @@ between the documents would let a document forge a header.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections import Counter
@@ -16,11 +15,12 @@ from typing import Any
 
 from rlm_secure import files
 from rlm_secure.errors import ContextError
+from rlm_secure.loggers import logger
 from rlm_secure.plural import counted
 
 Note = Callable[[str], None]
 _HEAD = 8192
-_log = logging.getLogger("rlm_secure")
+_log = logger("rlm_secure")
 
 
 def read(paths: Sequence[str], *, limit: int, note: Note) -> str | dict[str, str]:

@@ -6,14 +6,14 @@ was written by a model or by a sandbox: make it inert before it reaches a termin
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from rlm_secure.loggers import logger
 from rlm_secure.types import CodeBlock, ModelUsageSummary, RLMChatCompletion, held_bytes
 
-_log = logging.getLogger("rlm_secure")
+_log = logger("rlm_secure")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,23 +3,15 @@
 A cell can print characters that move a cursor, rename a window, reorder the line before it or hide words. They may
 reach a terminal, a page or a prompt only as visible characters. A message, the evidence of a wall or a log entry must
 also be one line: a line break would let foreign text write the next one. Every error and wall status of this library,
-and every logger named here, ensures that itself, wherever its text came from.
+and every logger of it (loggers.py), ensures that itself, wherever its text came from.
 
 Guards: that text from a cell cannot control a terminal
 """
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Mapping
-from typing import Any, Final
-
-#: The loggers of this library.
-LOGGERS: Final = (
-    "rlm_secure", "rlm_secure.audit", "rlm_secure.broker", "rlm_secure.cloud", "rlm_secure.docker", "rlm_secure.rlm",
-    "rlm_secure.session",
-)  # fmt: skip
+from typing import Final
 
 # C0 except tab, newline and carriage return; DEL; C1; lone surrogates, which cannot be encoded.
 _CONTROLS: Final = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff"
@@ -68,31 +60,3 @@ def _spelled(match: re.Match[str]) -> str:
     if code < 0x100:
         return _SHORT.get(character) or f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-class _OneLine(logging.Filter):
-    """Makes each log record one inert line: its message, and the texts and errors among its arguments."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Change the record; never drop it."""
-        record.msg = _shown(record.msg)
-        if isinstance(record.args, Mapping):
-            record.args = {name: _shown(each) for name, each in record.args.items()}
-        else:
-            record.args = tuple(_shown(each) for each in record.args or ())
-        return True
-
-
-def _shown(value: Any) -> Any:
-    if isinstance(value, str):
-        return inert_line(value)
-    if not isinstance(value, BaseException):
-        return value
-    try:
-        return inert_line(str(value))
-    except Exception:  # noqa: BLE001 - its __str__ is foreign code
-        return type(value).__name__
-
-
-for _name in LOGGERS:
-    logging.getLogger(_name).addFilter(_OneLine())

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-_PACKAGE = Path(__file__).parent
+if TYPE_CHECKING:  # at run time where a path is made: before a local session's process is started, imports delay it
+    from pathlib import Path
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
 
 
 @cache
-def _folder(name: str) -> Path:
+def _folder(name: str) -> str:
     # A wheel carries the folders as _data; an editable install or a checkout has them beside the package.
-    for candidate in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
-        if candidate.is_dir():
+    for candidate in (f"{_PACKAGE}/_data/{name}", f"{os.path.dirname(_PACKAGE)}/{name}"):  # noqa: PTH120
+        if os.path.isdir(candidate):  # noqa: PTH112
             return candidate
     raise FileNotFoundError(f"rlm_secure was installed without its {name} folder; reinstall it: pip install rlm-secure")
 
 
 def policies_dir() -> Path:
     """The folder of the shipped policies and seccomp profiles. Raises FileNotFoundError."""
-    return _folder("policies")
+    from pathlib import Path
+
+    return Path(_folder("policies"))
 
 
 def sandboxes_dir() -> Path:
     """The folder of the Dockerfiles and the attack corpus. Raises FileNotFoundError."""
-    return _folder("sandboxes")
+    from pathlib import Path
+
+    return Path(_folder("sandboxes"))
 
 
 @cache
 def policy_names() -> tuple[str, ...]:
     """Names of the shipped policies, sorted. TEMPLATE.toml is a page to copy, not a policy."""
-    return tuple(sorted(path.stem for path in policies_dir().glob("*.toml") if path.stem != "TEMPLATE"))
+    names = (name.removesuffix(".toml") for name in os.listdir(_folder("policies")) if name.endswith(".toml"))  # noqa: PTH208
+    return tuple(sorted(name for name in names if name != "TEMPLATE"))
 
 
 def policy_file(name: str) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +13,8 @@ from rlm_secure.pickling import twin
 from rlm_secure.resources import policy_names
 
 if TYPE_CHECKING:  # at run time after the first process of a local session was started, see __init__
+    from pathlib import Path
+
     from rlm_secure.environments.interface import AuditSink, Snapshot
     from rlm_secure.environments.repl import REPL
     from rlm_secure.environments.session_files import SessionFiles

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ from rlm_secure.environments.remote.worker import verdict
 from rlm_secure.environments.replay import NotReplayed
 from rlm_secure.errors import CallFailed, CellError, EnvironmentUnavailable, RLMSecureError, WallViolation
 from rlm_secure.guarantees import Level, Wall, WallStatus
-from rlm_secure.inert import LOGGERS, inert_line
+from rlm_secure.inert import inert_line
+from rlm_secure.loggers import LOGGERS, logger
 from rlm_secure.policy import Decision, load_policy
 from tests.broker import lying
 from tests.broker.support import policy
@@ -169,12 +169,12 @@ class Unspeakable(Exception):
 def test_a_line_of_the_log_prints(caplog: pytest.LogCaptureFixture) -> None:
     log_refusals(ACTS, 3)
     for name in LOGGERS:
-        logger = logging.getLogger(name)
-        logger.warning("a sandbox said %s, and %s", ACTS, WallViolation(ACTS))
-        logger.warning("%s: %d of %r", OSError(ACTS), 1, ("one", 2))
-        logger.warning("nothing but %s", Unspeakable())
-        logger.warning(ACTS)
-        logger.warning("%(said)s, %(times)d times", {"said": ACTS, "times": 2})
+        log = logger(name)
+        log.warning("a sandbox said %s, and %s", ACTS, WallViolation(ACTS))
+        log.warning("%s: %d of %r", OSError(ACTS), 1, ("one", 2))
+        log.warning("nothing but %s", Unspeakable())
+        log.warning(ACTS)
+        log.warning("%(said)s, %(times)d times", {"said": ACTS, "times": 2})
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == 1 + 5 * len(LOGGERS)
     assert [message for message in messages if not prints(message)] == []
@@ -183,13 +183,17 @@ def test_a_line_of_the_log_prints(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_every_logger_of_this_library_is_one_of_those() -> None:
     found = {
-        node.args[0].value
+        (ast.unparse(node.func), node.args[0].value)
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("getLogger") and node.args
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("getLogger", "logger")) and node.args
         if isinstance(node.args[0], ast.Constant)
     }
-    assert {name for name in found if name.startswith("rlm_secure")} == set(LOGGERS)
+    assert {name for _, name in found if name.startswith("rlm_secure")} == set(LOGGERS)
+    # What logging has may not have the filter yet.
+    assert not [name for function, name in found if function == "logging.getLogger" and name.startswith("rlm_secure")]
+    with pytest.raises(ValueError, match="name it in LOGGERS first"):
+        logger("rlm_secure.another")
 
 
 def test_a_cell_reads_the_messages_of_classes_that_name_nothing_of_the_host() -> None:

@@ -22,7 +22,7 @@ PACKAGE = Path(rlm_secure.__file__).parent
 
 #: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors", "decision", "causes", "documents", "files", "forks", "guarantees", "inert", "interpreters", "late", "pickling", "plural")
+    ("types", "errors", "decision", "causes", "documents", "files", "forks", "guarantees", "inert", "interpreters", "late", "loggers", "pickling", "plural")
     + ("registry", "removal", "threads", "untrusted_json", "tagged", "turns", "values"),
     ("resources", "checks"),
     ("policy",),

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import math
 import random
 import threading
@@ -36,8 +35,9 @@ from rlm_secure.broker.transports import (
 )
 from rlm_secure.broker.transports.http1 import SLOWEST_RATE
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
+from rlm_secure.loggers import logger
 
-_log = logging.getLogger("rlm_secure.broker")
+_log = logger("rlm_secure.broker")
 
 VERSION: Final = 1
 #: Bytes of one chunk of a context, in a file of the sandbox or not.

@@ -12,21 +12,26 @@ changes). While no state changes, no source is read.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.util
 import os
 import stat
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from rlm_secure.errors import EnvironmentUnavailable
 
+try:  # as `random` does: hashlib loads OpenSSL, which takes 2 ms, and before anything else can begin
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256 as _sha256
+    else:
+        from _sha256 import sha256 as _sha256  # type: ignore[import-not-found]
+except ImportError:  # a Python that was built without it
+    from hashlib import sha256 as _sha256
+
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ENTRY = "from guest.main import main\n\nmain()\n"
-
 
 class Bundle(NamedTuple):
     """The zip's bytes, and the sha256 in hexadecimal of a zip of the sources only, which identifies the code."""
@@ -34,50 +39,47 @@ class Bundle(NamedTuple):
     data: bytes
     sha256: str
 
-
 @cache
 def bundle() -> Bundle:
     """Build the bundle, once per process. Raises EnvironmentUnavailable when RestrictedPython is missing."""
     restricted = importlib.util.find_spec("RestrictedPython")
     if restricted is None or restricted.origin is None:
         raise EnvironmentUnavailable("RestrictedPython is not installed: pip install 'RestrictedPython>=9.0'")
-    folders = {"guest": Path(__file__).parents[1] / "guest", "RestrictedPython": Path(restricted.origin).parent}
-    kept = Path(importlib.util.cache_from_source(str(Path(__file__).with_name("guest.py")))).with_suffix(".zip")
+    here = os.path.dirname(__file__)
+    folders = {"guest": f"{os.path.dirname(here)}/guest", "RestrictedPython": os.path.dirname(restricted.origin)}
+    kept = os.path.splitext(importlib.util.cache_from_source(f"{here}/guest.py"))[0] + ".zip"
     state, before = _state(folders), b""
     with contextlib.suppress(OSError):
-        before = kept.read_bytes()
+        before = _read(kept)
     if before.endswith(_comment(state, sha256 := before[-64:].decode("ascii", "replace"))):
         return Bundle(before, sha256)
     files = {"__main__.py": _ENTRY.encode()}
     for package, root in folders.items():
         files.update(_sources(root, package))
     sources = _archive(files)
-    sha256 = hashlib.sha256(sources).hexdigest()
+    sha256 = _sha256(sources).hexdigest()
     comment = _comment(state, sha256)
     # The same sources with other states, as in a copy or an image, have the same bytecode.
     same = before.endswith(sha256.encode()) and before[-len(comment) - 2 : -len(comment)] == b"\x80\0"
-    if not sys.dont_write_bytecode and os.access(kept.parent, os.W_OK):
+    if not sys.dont_write_bytecode and os.access(os.path.dirname(kept), os.W_OK):
         with contextlib.suppress(OSError):  # a full disk, no descriptor left: use what there is
             archive = before[: -len(comment)] + comment if same else _archive(files | _bytecode(files), comment=comment)
             _keep(archive, kept)
             return Bundle(archive, sha256)
     return Bundle(before if same else sources, sha256)
 
-
 def _comment(state: bytes, sha256: str) -> bytes:
     """The end of a cache, which is written last."""
-    return f"{hashlib.sha256(state + sha256.encode()).hexdigest()}{sha256}".encode()
+    return f"{_sha256(state + sha256.encode()).hexdigest()}{sha256}".encode()
 
-
-def _state(folders: dict[str, Path]) -> bytes:
+def _state(folders: dict[str, str]) -> bytes:
     """The states of all sources: whatever changes one, changes its inode or the time of its last change."""
     found = []
     for package, root in folders.items():
-        for path, entry in _files(str(root), package):
+        for path, entry in _files(root, package):
             is_at = entry.stat()
             found.append((path, is_at.st_dev, is_at.st_ino, is_at.st_size, is_at.st_mtime_ns, is_at.st_ctime_ns))
     return repr(sorted(found)).encode()
-
 
 def _files(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """The sources below a folder, each with its name in the bundle."""
@@ -88,10 +90,12 @@ def _files(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
             elif entry.name not in ("tests", "__pycache__") and entry.is_dir():
                 yield from _files(entry.path, f"{name}/{entry.name}")
 
+def _sources(root: str, package: str) -> dict[str, bytes]:
+    return {name: _read(entry.path) for name, entry in _files(root, package)}
 
-def _sources(root: Path, package: str) -> dict[str, bytes]:
-    return {name: Path(entry.path).read_bytes() for name, entry in _files(str(root), package)}
-
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 def _archive(files: dict[str, bytes], *, comment: bytes = b"") -> bytes:
     import io  # these modules are for the first start after an installation
@@ -103,7 +107,6 @@ def _archive(files: dict[str, bytes], *, comment: bytes = b"") -> bytes:
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), files[name])
         archive.comment = comment
     return buffer.getvalue()
-
 
 def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
     """The bytecode of each file, under its name in the bundle: it must not reveal where the host has the package."""
@@ -122,18 +125,18 @@ def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
             compiled[f"{name}c"] = target.read_bytes()
     return compiled
 
-
-def _keep(data: bytes, path: Path) -> None:
+def _keep(data: bytes, path: str) -> None:
     """Write a temporary file, then rename it: another process sees all of the data or none."""
     import tempfile
 
-    number, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
+    folder, file_name = os.path.split(path)
+    number, name = tempfile.mkstemp(dir=folder, prefix=file_name.removesuffix(".zip"))
     try:
         with os.fdopen(number, "wb") as file:
             file.write(data)
             if hasattr(os, "fchmod"):  # Windows has neither modes nor the umask that mkstemp ignores
-                os.fchmod(number, stat.S_IMODE(os.stat(__file__).st_mode) & 0o666)  # noqa: PTH116
-        os.replace(name, path)  # noqa: PTH105
+                os.fchmod(number, stat.S_IMODE(os.stat(__file__).st_mode) & 0o666)
+        os.replace(name, path)
     except BaseException:  # Ctrl-C as well: no incomplete file may remain
-        os.unlink(name)  # noqa: PTH108
+        os.unlink(name)
         raise

@@ -10,7 +10,6 @@ one ends, its place is free; otherwise one more is tried after a pause, which gr
 
 from __future__ import annotations
 
-import logging
 import random
 import threading
 import time
@@ -21,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.forks import at_fork
+from rlm_secure.loggers import logger
 
 if TYPE_CHECKING:
     from rlm_secure.policy.model import Policy
 
-_log = logging.getLogger("rlm_secure.cloud")
+_log = logger("rlm_secure.cloud")
 
 #: Seconds between two checks whether a tree that waits for a sandbox has been stopped.
 _LOOK_SECONDS: Final = 0.2

@@ -38,6 +38,7 @@ from rlm_secure.errors import (
     WallViolation,
 )
 from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.loggers import logger
 from rlm_secure.pickling import twin
 from rlm_secure.plural import counted
 from rlm_secure.policy import shipped
@@ -50,7 +51,7 @@ from rlm_secure.values import Values, unavailable
 if TYPE_CHECKING:
     from rlm_secure.policy.model import Limits, Policy
 
-_log = logging.getLogger("rlm_secure.session")
+_log = logger("rlm_secure.session")
 
 #: A JSON value up to this many characters is sent in a frame; larger ones are sent as a context is.
 _SMALL = 64 * 1024

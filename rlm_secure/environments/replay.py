@@ -8,7 +8,6 @@ is reached, how an earlier state is kept, and when the log is restarted.
 from __future__ import annotations
 
 import json
-import logging
 import secrets
 import threading
 import time
@@ -42,6 +41,7 @@ from rlm_secure.errors import (
     WallViolation,
     told_to_cells,
 )
+from rlm_secure.loggers import logger
 from rlm_secure.policy.gate import Gate
 from rlm_secure.tools.hostcall import HostCall, abandoned
 from rlm_secure.types import CodeFinding, encodable
@@ -56,7 +56,7 @@ _SMALL = 64 * 1024
 _SAID = 4_000
 #: The name that a large value has on its way to its own: no identifier, so no cell can read it.
 _SENT = "<sent>"
-_logger = logging.getLogger("rlm_secure")
+_logger = logger("rlm_secure")
 
 #: A log that took more CPU seconds than this is not replayed: the session ends with its worker.
 REPLAY_SECONDS = 10.0

@@ -17,7 +17,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import logging
 import os
 import platform
 import re
@@ -37,6 +36,7 @@ from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.inert import excerpt
 from rlm_secure.logger.audit_key import checked
 from rlm_secure.logger.redact import Redactor
+from rlm_secure.loggers import logger
 from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: What the first line has in place of the previous line's hash.
@@ -50,7 +50,7 @@ _LINE: Final = 256 * 1024
 _ANCHOR_LINES: Final = 1_000
 _ANCHOR: Final = re.compile(r"([0-9a-f]{64})(?::([0-9]{1,15}))?")
 
-_log = logging.getLogger("rlm_secure.audit")
+_log = logger("rlm_secure.audit")
 
 _FIELDS: Final[dict[str, frozenset[str]]] = {
     "session-start": frozenset({"session", "policy", "environment", "report"}),

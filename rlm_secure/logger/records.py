@@ -10,8 +10,9 @@ import logging
 from typing import Final
 
 from rlm_secure import events
+from rlm_secure.loggers import logger
 
-_log: Final = logging.getLogger("rlm_secure.rlm")
+_log: Final = logger("rlm_secure.rlm")
 
 
 def record(event: events.Event) -> None:

@@ -7,7 +7,6 @@ visualizer. All are strict JSON in ASCII, without secrets, and by default withou
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 import threading
@@ -20,6 +19,7 @@ from typing import Any, Final
 from rlm_secure.errors import LogError
 from rlm_secure.logger.file import LogFile
 from rlm_secure.logger.redact import Redactor
+from rlm_secure.loggers import logger
 from rlm_secure.policy.model import Data
 from rlm_secure.turns import FORMAT, SAME, Messages, Trajectory, common
 from rlm_secure.types import (
@@ -34,7 +34,7 @@ from rlm_secure.types import (
     not_kept,
 )
 
-_log = logging.getLogger("rlm_secure")
+_log = logger("rlm_secure")
 
 #: The content of a turn for which there was no memory or no time; upstream's visualizer can read it.
 _STUB: Final[dict[str, Any]] = {

@@ -6,7 +6,6 @@ All text that a model, a cell or a user wrote is made inert and shown as text, n
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
@@ -18,6 +17,7 @@ from rich.text import Text
 
 from rlm_secure.inert import inert, inert_line
 from rlm_secure.logger.redact import Redactor
+from rlm_secure.loggers import logger
 from rlm_secure.plural import counted
 from rlm_secure.types import CodeBlock, RLMIteration, RLMMetadata, UsageSummary, json_safe
 
@@ -27,7 +27,7 @@ _CALLS: Final = 50
 #: Characters of one text that is shown on one line.
 _LINE: Final = 400
 
-_log = logging.getLogger("rlm_secure")
+_log = logger("rlm_secure")
 
 
 class VerbosePrinter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,11 +13,12 @@ from rlm_secure.clients.windows import Windows
 from rlm_secure.environments import REPL
 from rlm_secure.errors import CellCrashed, SessionEnded
 from rlm_secure.events import Listener, SandboxTaken
+from rlm_secure.loggers import logger
 from rlm_secure.policy import Policy
 from rlm_secure.rlm.budget import Allowance, Ledger
 from rlm_secure.rlm.tree import Tree
 
-_log = logging.getLogger("rlm_secure")
+_log = logger("rlm_secure")
 
 
 def new_tree(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -30,6 +29,7 @@ from rlm_secure.errors import (
 )
 from rlm_secure.events import Event, Listener, RunCompleted, RunStarted
 from rlm_secure.logger import RLMLogger, VerbosePrinter
+from rlm_secure.loggers import logger
 from rlm_secure.pickling import require_picklable
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.rlm import batch as _batch
@@ -45,7 +45,7 @@ from rlm_secure.rlm.tree import Tree, streamed
 from rlm_secure.tools import parse_custom_tools
 from rlm_secure.types import ClientBackend, EnvironmentType, Parsed, QueryMetadata, RLMChatCompletion, not_kept
 
-_log = logging.getLogger("rlm_secure")
+_log = logger("rlm_secure")
 
 #: Errors that end a run and carry its answer so far.
 ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)

@@ -32,6 +32,7 @@ from rlm_secure.errors import (
 )
 from rlm_secure.events import Event, EventsDropped, Listener, Noticed, RunCompleted, event_bytes, tell
 from rlm_secure.logger.records import record
+from rlm_secure.loggers import logger
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.rlm.budget import Ledger, Reservation, TreeRecords
@@ -52,7 +53,7 @@ _NOTICES: Final = 32
 #: Most events that wait to be read.
 _EVENTS: Final = 10_000
 
-_log = logging.getLogger("rlm_secure")
+_log = logger("rlm_secure")
 
 #: What is delivered by the code that runs: the end of each waits for it.
 _within: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar("_within", default=())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 import copy
-import logging
 import queue
 import threading
 import time
@@ -26,6 +25,7 @@ from rlm_secure.environments.examine import examined
 from rlm_secure.environments.interface import AuditSink
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Wall
+from rlm_secure.loggers import logger
 from rlm_secure.pickling import require_picklable
 from rlm_secure.policy import Gate
 from rlm_secure.registry import ENVIRONMENTS, RunsIn
@@ -53,7 +53,7 @@ _AT_ONCE: Final = 256
 _CONTEXTS: Final = 4
 #: What the driver writes to the caller's audit log for a node.
 AUDITED: Final = frozenset({"session_start", "session_end", "refusal", "violation", "limit"})
-_log = logging.getLogger("rlm_secure")
+_log = logger("rlm_secure")
 
 _GONE: Final = "Execution cancelled: nothing was heard of the program that runs the batch"
 

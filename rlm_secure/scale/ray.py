@@ -14,7 +14,6 @@ reaches its ports: see threat-model.md.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -36,6 +35,7 @@ from rlm_secure.errors import (
     TimeoutExceededError,
 )
 from rlm_secure.events import tell
+from rlm_secure.loggers import logger
 from rlm_secure.rlm.batch import Batch, Item
 from rlm_secure.rlm.budget import LIMITS, Spent
 from rlm_secure.rlm.rlm import RLM
@@ -68,7 +68,7 @@ _ATTEMPTS: Final = 3
 #: Nodes are told of what others keep when that has grown by the limit, divided by this.
 _KEPT: Final = 16
 
-_log = logging.getLogger("rlm_secure")
+_log = logger("rlm_secure")
 
 
 def run(rlm: RLM[Any], batch: Batch) -> None:

@@ -71,6 +71,55 @@ print(json.dumps([seen[0], seen[-1]]))
 """) == [[], "42"]
 
 
+def test_what_it_waits_for_is_imported_first_and_nothing_else() -> None:
+    program = """
+import sys
+before = {*sys.modules}  # a program that measures the tests has modules of its own
+from rlm_secure import Sandbox
+from rlm_secure.environments.local import launch
+from rlm_secure.resources import policy_names
+policy_names()
+launch.ahead()
+late = "logging hashlib pathlib platform urllib dataclasses ctypes json".split()
+print([name for name in late if name in sys.modules and name not in before])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=200)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_the_next_session_s_process_is_forked_after_the_one_that_a_caller_waits_for() -> None:
+    assert told("""
+from rlm_secure.environments.local import pool
+real, seen = pool.fork_worker, []
+def fork_worker(spec, *, warm=False):
+    seen.append([warm, pool._pool._thread is not None])
+    return real(spec, warm=warm)
+pool.fork_worker = fork_worker
+with Sandbox() as sandbox:
+    while len(seen) < 2:
+        time.sleep(0.01)
+print(json.dumps(seen[:2]))
+""") == [[False, False], [True, True]]
+
+
+def test_ctrl_c_after_a_session_s_process_was_forked_ends_it() -> None:
+    assert told("""
+from rlm_secure.environments.local import pool
+real, made = pool.fork_worker, []
+def fork_worker(spec):
+    made.append(real(spec))
+    return made[-1]
+def refill(self):
+    raise KeyboardInterrupt
+pool.fork_worker, pool._Pool.refill = fork_worker, refill
+try:
+    Sandbox()
+except KeyboardInterrupt:
+    (worker,) = made
+    print(json.dumps(worker.process.alive()))
+""") is False
+
+
 @pytest.mark.parametrize(
     ("opened", "error"),
     [

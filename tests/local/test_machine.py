@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -84,6 +85,7 @@ def test_another_machine_is_refused(
     monkeypatch.setattr(machine.sys, "platform", system)
     monkeypatch.setattr(machine.sys, "maxsize", 2**bits - 1)
     monkeypatch.setattr(platform, "machine", lambda: name)
+    monkeypatch.setattr(machine.os, "uname", lambda: SimpleNamespace(machine=name))
     with pytest.raises(EnvironmentUnavailable, match=said):
         machine.require()
 

@@ -320,7 +320,7 @@ def test_a_start_that_fails_leaves_no_descriptor(tmp_path: Path) -> None:
 def test_only_an_interpreter_stands_in_for_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", None)
     assert startup.interpreter() == os.path.realpath("/proc/self/exe")
-    monkeypatch.setattr(startup.Path, "readlink", lambda _: Path("/usr/sbin/uwsgi"))
+    monkeypatch.setattr(startup.os, "readlink", lambda _: "/usr/sbin/uwsgi")
     with pytest.raises(EnvironmentUnavailable, match="set sys.executable to one"):
         startup.interpreter()
 

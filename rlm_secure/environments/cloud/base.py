@@ -10,7 +10,6 @@ provider ends it because nobody renews it, and `sweep` finds sandboxes whose lab
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import time
 from abc import abstractmethod
@@ -45,6 +44,7 @@ from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.environments.remote.session import UnfitImage
 from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable, ProtocolViolation, RLMSecureError
 from rlm_secure.guarantees import Wall
+from rlm_secure.loggers import logger
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import GIB, Policy
 
@@ -69,7 +69,7 @@ __all__ = [
     "retry_after",
 ]
 
-_log = logging.getLogger("rlm_secure.cloud")
+_log = logger("rlm_secure.cloud")
 _SWEEP_SECONDS = 300.0
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
-import logging
 import os
 import secrets
 import shlex
@@ -42,9 +41,10 @@ from rlm_secure.environments.quota import SandboxQuota, Use
 from rlm_secure.environments.remote import Lease, log_refusals, start_configuration
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall, WallStatus
+from rlm_secure.loggers import logger
 from rlm_secure.policy.model import MIB, Policy
 
-_log = logging.getLogger("rlm_secure.cloud")
+_log = logger("rlm_secure.cloud")
 T = TypeVar("T")
 
 _ATTEMPTS = 5

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
-import logging
 import math
 import secrets
 import time
@@ -22,8 +21,9 @@ from rlm_secure.broker.client import CHUNK
 from rlm_secure.broker.transports import Stored, TransportLost
 from rlm_secure.environments.cloud.provider import put_seconds
 from rlm_secure.environments.cloud.stream import Loop
+from rlm_secure.loggers import logger
 
-_log = logging.getLogger("rlm_secure.cloud")
+_log = logger("rlm_secure.cloud")
 
 #: Contexts up to this size come over the stream: for them, that is as fast.
 STORED_BYTES: Final = 1_000_000

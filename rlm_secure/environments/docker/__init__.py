@@ -9,7 +9,6 @@ its standard input closes.
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import platform
 import time
@@ -34,9 +33,10 @@ from rlm_secure.environments.remote import Lease, RemoteSession, log_refusals, s
 from rlm_secure.environments.remote.data_image import image_name, needed
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall, WallStatus
+from rlm_secure.loggers import logger
 from rlm_secure.policy.model import Policy
 
-_log = logging.getLogger("rlm_secure.docker")
+_log = logger("rlm_secure.docker")
 
 
 #: How long a container may be unreachable; usually there is no network in between.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from rlm_secure.causes import local_cause
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
+from rlm_secure.loggers import logger
 
-_log = logging.getLogger("rlm_secure.docker")
+_log = logger("rlm_secure.docker")
 
 _TIMEOUT_SECONDS = 60
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

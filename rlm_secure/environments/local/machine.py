@@ -5,9 +5,8 @@ Guards: that no local session starts where its walls do not exist
 
 from __future__ import annotations
 
-import platform
+import os
 import sys
-from pathlib import Path
 
 from rlm_secure.errors import EnvironmentUnavailable
 
@@ -22,9 +21,12 @@ _INSTEAD = "take the environment docker, with an engine that runs Linux containe
 
 def require(what: str = "the environment local", instead: str = _INSTEAD) -> None:
     """Raise EnvironmentUnavailable, one sentence, on another system, another machine, or in a Python of 32 bits."""
-    machine, bits = platform.machine(), sys.maxsize.bit_length() + 1
-    if sys.platform == "linux" and machine in _MACHINES and bits == _POINTER_BITS:
+    bits = sys.maxsize.bit_length() + 1
+    if sys.platform == "linux" and os.uname().machine in _MACHINES and bits == _POINTER_BITS:
         return
+    import platform  # only for this message: before a local session's process is started, each import delays it
+
+    machine = platform.machine()
     system = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, platform.system() or sys.platform)
     raise EnvironmentUnavailable(
         f"{what} needs Linux on {' or '.join(_MACHINES)} and a Python of {_POINTER_BITS} bits, and this is {system} on "
@@ -32,12 +34,13 @@ def require(what: str = "the environment local", instead: str = _INSTEAD) -> Non
     )
 
 
-_SYSCTLS = Path("/proc/sys")
+_SYSCTLS = "/proc/sys"
 
 
 def _setting(name: str) -> str | None:
     try:
-        return _SYSCTLS.joinpath(*name.split(".")).read_text(encoding="ascii").strip()
+        with open(f"{_SYSCTLS}/{name.replace('.', '/')}", encoding="ascii") as file:  # noqa: PTH123 - see require()
+            return file.read().strip()
     except (OSError, ValueError):
         return None
 

@@ -142,8 +142,18 @@ def _group(bounds: CgroupBounds, process: SessionProcess) -> tuple[str, str]:
 def take(spec: WorkerSpec, size: int) -> WarmWorker:
     """A sealed worker: a ready one when there is one, else a new one. Keeps `size` ready in the background."""
     worker = _pool.pop(spec, size)
-    if worker is not None:
-        return worker
+    if worker is None:
+        worker = _forked(spec)
+    try:
+        if size:
+            _pool.refill()  # only now: the zygote would fork both at the same time, and the caller waits for one
+    except BaseException:  # Ctrl-C as well: the process must not outlive it
+        worker.discard()
+        raise
+    return worker
+
+
+def _forked(spec: WorkerSpec) -> WarmWorker:
     for seconds in _RETRY_SECONDS:
         try:
             return fork_worker(spec)
@@ -175,13 +185,17 @@ class _Pool:
                 if not worker.process.alive():
                     worker.discard()
                     worker = None
+        return worker
+
+    def refill(self) -> None:
+        """Have the thread bring what is missing, a moment from now."""
+        with self._lock:
             if self._thread is None:
                 thread = threading.Thread(target=self._refill, name="rlm_secure-pool", daemon=True)
                 with contextlib.suppress(RuntimeError):  # no more threads: none is prepared in advance
                     thread.start()
                     self._thread = thread
         self._wake.set()
-        return worker
 
     def _refill(self) -> None:
         while True:

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 from rlm_secure.errors import EnvironmentUnavailable
 
@@ -36,12 +35,12 @@ def standard_streams() -> None:
 def interpreter() -> str:
     """The absolute path of the Python that runs this process. Raises EnvironmentUnavailable."""
     named = sys.executable or ""
-    if not Path(named).is_absolute():
+    if not os.path.isabs(named):  # noqa: PTH117 - pathlib would be imported before the process is started
         # An embedded interpreter does not know its path, nor does one started from a directory that was removed.
         with contextlib.suppress(OSError):
-            running = Path("/proc/self/exe").readlink()
-            if running.name.startswith("python"):
-                return str(running)
+            running = os.readlink("/proc/self/exe")  # noqa: PTH115 - as above
+            if running.rpartition("/")[2].startswith("python"):
+                return running
         raise EnvironmentUnavailable(
             f"sys.executable is {named!r}, and a sandbox is started by the path of a Python; set sys.executable to one"
         )

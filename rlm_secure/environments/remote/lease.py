@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,9 +16,10 @@ from rlm_secure.broker.transports import Stored
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus, language_wall
+from rlm_secure.loggers import logger
 from rlm_secure.policy.model import Policy
 
-_log = logging.getLogger("rlm_secure.broker")
+_log = logger("rlm_secure.broker")
 
 #: From the weakest to the strongest.
 _STRENGTH: Final = (Level.NONE, Level.PARTIAL, Level.VENDOR, Level.FULL)

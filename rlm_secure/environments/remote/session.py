@@ -7,7 +7,6 @@ in which the session's log is replayed with the recorded replies; a sandbox that
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import sys
@@ -41,11 +40,12 @@ from rlm_secure.errors import (
     WallViolation,
 )
 from rlm_secure.guarantees import WITHOUT_PACKAGES, Level, Wall
+from rlm_secure.loggers import logger
 from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
-_log = logging.getLogger("rlm_secure.broker")
+_log = logger("rlm_secure.broker")
 _BOUND_BYTES_A_SECOND = 1e6
 #: How often a session that waits for another sandbox looks whether it was closed, in seconds.
 _LOOK_SECONDS = 0.1

@@ -129,13 +129,18 @@ def release() -> None:
             del _adopted[address]
 
 
-def enable_in_place() -> None:
-    """Use contexts in place if the self-test passes. It runs in a child, so that its mappings end with the child."""
-    global _in_place
+def start_self_test() -> int:
+    """Start the self-test for `enable_in_place`, in a child, so that its mappings end with it. Returns its pid."""
     pid = os.fork()
     if pid == 0:
         os._exit(0 if self_test() else 1)
-    _in_place = os.waitpid(pid, 0)[1] == 0
+    return pid
+
+
+def enable_in_place(tested: int) -> None:
+    """Use contexts in place if the self-test in the child `tested` passes."""
+    global _in_place
+    _in_place = os.waitpid(tested, 0)[1] == 0
 
 
 def self_test() -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..kernel import seal, walls
 from ..language import facades, library
-from ..session import digest, memory, tagged
+from ..session import digest, tagged
 from . import warmup
 
 
@@ -39,7 +39,7 @@ def report_end(status: int) -> int:
 
 
 def preload(chosen: dict[str, Any] | None = None) -> None:
-    """Import and warm up everything that a session may need: no file can be opened later.
+    """Import everything that a session may need: no file can be opened later.
 
     `chosen` are the third-party packages of this zygote: {names, paths}. Without `paths` they are those of this Python,
     as in an image. Raises ImportError for one that is missing, and RuntimeError if one has started a thread.
@@ -55,8 +55,11 @@ def preload(chosen: dict[str, Any] | None = None) -> None:
         gc.collect()  # our own imports leave no garbage
     facades.preload()
     library.read_all()
-    memory.enable_in_place()
     gc.freeze()  # a cell enables the collector, which would look at all that was imported
+
+
+def warm_up() -> None:
+    """Run a trial session. It opens no file, as a session cannot, so it runs behind the walls of the zygote."""
     streams = sys.stdout, sys.stderr
     warmup.warm_up()
     sys.stdout, sys.stderr = streams  # the streams of the trial session would hide why a start failed

@@ -24,7 +24,7 @@ class _DiscardingChannel(wire.FrameChannel):
 
 
 def warm_up() -> None:
-    """Serve a session that runs a cell a few times. Called in the zygote, before the walls are built."""
+    """Serve a session that runs a cell a few times. Called in the zygote, while its walls are tested."""
     limits = dict.fromkeys(("source_bytes", "ast_nodes", "stdout_bytes", "value_bytes", "result_bytes"), 1 << 16)
     begin = {"op": "begin", "modules": sorted(imports.NAMES), "tools": [], "screen": True, **limits}
     session = worker.SessionWorker()

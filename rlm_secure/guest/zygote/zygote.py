@@ -2,7 +2,8 @@
 
 Boot order: import everything that a session may ever need (no file can be opened later) -> drop root ->
 own user, PID, mount, network, IPC, UTS and cgroup namespaces -> fork (the child is pid 1) -> empty root ->
-no_new_privs, bounding set, MDWE -> freeze the heap -> test the walls in short-lived children -> serve.
+no_new_privs, bounding set, MDWE -> test the walls in short-lived children, and meanwhile run a trial session of our own
+-> freeze the heap -> report what held -> serve.
 
 Session order: close all descriptors but one socket -> own user, network and IPC namespaces -> not dumpable ->
 no capabilities -> Landlock -> the host sends the session's setup over its own socket (prefork.py) -> rlimits ->
@@ -100,6 +101,7 @@ class _Zygote:
 
     def serve(self) -> NoReturn:
         found = self._found
+        tested = memory.start_self_test()  # before the limits, which allow no memory file; it ends by itself
         if found.held("mount-namespace"):
             found.attempt("empty-root", seal.empty_root, evidence="pivot_root to an empty read-only tmpfs")
         else:
@@ -112,14 +114,17 @@ class _Zygote:
         if self._config["landlock"]:
             found.attempt("landlock", self._prepare_landlock)
         self._own_pid, self._own_user = found.held("pid-namespace"), found.held("user-namespace")
+        found.attempt("rlimits", walls.shared_limits)
+        proof = self._start_proof()
+        boot.warm_up()  # meanwhile: the probes mostly wait for the kernel
+        memory.enable_in_place(tested)
         worker.install_handlers()
         for modules in self._config.get("modules", ()):
-            worker.prepare(modules)
-        found.attempt("rlimits", walls.shared_limits)
+            worker.prepare(modules)  # after the trial session, which must not have the globals of real ones
         gc.collect()
         gc.freeze()
         gc.enable()
-        self._prove()
+        self._prove(*proof)
         walls.bound_message_queues(found)
         self._send({"op": "booted", "walls": found.found, "details": self._details()})
         poll = select.poll()
@@ -225,8 +230,11 @@ class _Zygote:
             time.sleep(0.001)
         return self._statuses.pop(pid, None)
 
-    def _prove(self) -> None:
-        """Test the walls before they are reported: children that are sealed like sessions try what each must stop."""
+    def _start_proof(self) -> tuple[int, int, int | None]:
+        """Start to test the walls: children that are sealed like sessions try what each must stop.
+
+        Returns the pipe with the outcomes, the process that writes them, and the one that tests the filter, if any.
+        """
         own, program = self._own_user, self._profiles["worker"]
         reader, writer = os.pipe()
         map_pages = memory.map_pages  # passed as an argument, because kernel/ must not import from session/
@@ -235,6 +243,10 @@ class _Zygote:
         if program is not None:
             caller = self._spawn(lambda: probes.forbidden_call(writer, self._landlock, program, own_namespaces=own))
         os.close(writer)
+        return reader, probe, caller
+
+    def _prove(self, reader: int, probe: int, caller: int | None) -> None:
+        """Finish the test before the walls are reported: one that did not stop its attempt is missing."""
         with os.fdopen(reader, "rb") as pipe:
             tried = wire.loads(pipe.read(_MESSAGE) or b"{}")
         os.waitpid(probe, 0)
@@ -245,6 +257,7 @@ class _Zygote:
             stopped = outcome != "the probe died" and not outcome.startswith("won")
             note = self._found.note if stopped else self._found.miss
             note(wall, f"{self._found.found[wall][1]}; {what}: {outcome}")
+        program = self._profiles["worker"]
         if program is None or caller is None:
             return
         _, status = os.waitpid(caller, 0)
