@@ -48,5 +48,6 @@ def _shown(value: Any) -> Any:
     except Exception:  # noqa: BLE001 - its __str__ is foreign code
         return type(value).__name__
 
+
 for _name in LOGGERS:
     logging.getLogger(_name).addFilter(_OneLine())

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from rlm_secure.errors import EnvironmentUnavailable
 
-try:  # as `random` does: hashlib loads OpenSSL, which takes 2 ms, and before anything else can begin
+try:  # as `random` does: hashlib loads OpenSSL for 2 ms, and a session's process is started only after this import
     if sys.version_info >= (3, 12):
         from _sha2 import sha256 as _sha256
     else:
@@ -33,11 +33,13 @@ except ImportError:  # a Python that was built without it
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ENTRY = "from guest.main import main\n\nmain()\n"
 
+
 class Bundle(NamedTuple):
     """The zip's bytes, and the sha256 in hexadecimal of a zip of the sources only, which identifies the code."""
 
     data: bytes
     sha256: str
+
 
 @cache
 def bundle() -> Bundle:
@@ -68,9 +70,11 @@ def bundle() -> Bundle:
             return Bundle(archive, sha256)
     return Bundle(before if same else sources, sha256)
 
+
 def _comment(state: bytes, sha256: str) -> bytes:
     """The end of a cache, which is written last."""
     return f"{_sha256(state + sha256.encode()).hexdigest()}{sha256}".encode()
+
 
 def _state(folders: dict[str, str]) -> bytes:
     """The states of all sources: whatever changes one, changes its inode or the time of its last change."""
@@ -81,6 +85,7 @@ def _state(folders: dict[str, str]) -> bytes:
             found.append((path, is_at.st_dev, is_at.st_ino, is_at.st_size, is_at.st_mtime_ns, is_at.st_ctime_ns))
     return repr(sorted(found)).encode()
 
+
 def _files(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """The sources below a folder, each with its name in the bundle."""
     with os.scandir(folder) as entries:
@@ -90,12 +95,15 @@ def _files(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
             elif entry.name not in ("tests", "__pycache__") and entry.is_dir():
                 yield from _files(entry.path, f"{name}/{entry.name}")
 
+
 def _sources(root: str, package: str) -> dict[str, bytes]:
     return {name: _read(entry.path) for name, entry in _files(root, package)}
+
 
 def _read(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
+
 
 def _archive(files: dict[str, bytes], *, comment: bytes = b"") -> bytes:
     import io  # these modules are for the first start after an installation
@@ -107,6 +115,7 @@ def _archive(files: dict[str, bytes], *, comment: bytes = b"") -> bytes:
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), files[name])
         archive.comment = comment
     return buffer.getvalue()
+
 
 def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
     """The bytecode of each file, under its name in the bundle: it must not reveal where the host has the package."""
@@ -124,6 +133,7 @@ def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
             py_compile.compile(str(source), str(target), dfile=name, doraise=True, invalidation_mode=mode, optimize=0)
             compiled[f"{name}c"] = target.read_bytes()
     return compiled
+
 
 def _keep(data: bytes, path: str) -> None:
     """Write a temporary file, then rename it: another process sees all of the data or none."""
