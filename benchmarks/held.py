@@ -143,8 +143,8 @@ def held_state() -> Iterator[Sequence[Case]]:
     yield cases
     for box in boxes.values():
         box.close()
+    framed.close()  # first: it has the descriptors of the one that was forked before it
     plain.close()
-    framed.close()
 
 
 def _steady(setup: str) -> Callable[[], Iterator[Sequence[Case]]]:
