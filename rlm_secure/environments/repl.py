@@ -510,7 +510,7 @@ class REPL(Owned):
             self._session.close()
 
     def _check(self) -> None:
-        self._session._check()  # whose process is this one's as well, which was checked
+        self._session.require()
 
     def __enter__(self) -> Self:
         return self
