@@ -207,18 +207,21 @@ class ReplayedSession(Session, Generic[W]):
                 raise SessionEnded(count.reason)
             self._cells += 1
             wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
-            streamed = _Streamed(getattr(calls, "output", None), limits.stdout_bytes)
+            output = getattr(calls, "output", None)
+            streamed = None if output is None else _Streamed(output, limits.stdout_bytes)
 
             def answer(call: Call | Printed, deadline: Deadline) -> Any:
                 if not isinstance(call, Printed):
                     return self._ask(calls, call, deadline, most)
+                if streamed is None:
+                    raise _unasked()
                 began = time.monotonic()
                 streamed.tell(call)
                 self._exclude(deadline, time.monotonic() - began)
                 return None
 
-            result = self._run(self._cell(code, stream=streamed.wanted), answer, wall, wait)
-            if streamed.wanted:
+            result = self._run(self._cell(code, stream=streamed is not None), answer, wall, wait)
+            if streamed is not None:
                 streamed.end(result)
             return result
         finally:
@@ -461,7 +464,8 @@ class ReplayedSession(Session, Generic[W]):
             if isinstance(said, CellResult):
                 # The worker reports this itself: cap it at what it can have held. A context takes 4 bytes a character.
                 limits = self._policy.limits
-                if len(said.files) > limits.files or sum(said.files.values()) > limits.file_bytes:
+                files = said.files
+                if files and (len(files) > limits.files or sum(files.values()) > limits.file_bytes):
                     raise ProtocolViolation("the sandbox broke the protocol: it has more files than its policy grants")
                 if entry.request["op"] == "exec":
                     self._known.complete(said)
@@ -705,21 +709,19 @@ class _Streamed:
     Beyond that it tells only what the host has to say at the end, as after a kill.
     """
 
-    def __init__(self, output: Callable[[str, str], object] | None, most: int) -> None:
+    def __init__(self, output: Callable[[str, str], object], most: int) -> None:
         self._output = output
-        #: Whether there is somebody to tell.
-        self.wanted = output is not None
         self._most = most
         self._told: dict[str, list[str]] = {"stdout": [], "stderr": []}
         self._left = dict.fromkeys(self._told, most)
         self._heard = dict.fromkeys(self._told, 0)
 
     def tell(self, printed: Printed) -> None:
-        """Raises ProtocolViolation for more than a worker keeps, for nothing, and for output that nobody asked for."""
+        """Raises ProtocolViolation for more than a worker keeps, and for nothing."""
         self._heard[printed.stream] += len(printed.text.encode())
         # Half of a surrogate pair is three bytes for a worker, and six here, where it is written as an escape.
-        if self._output is None or not printed.text or self._heard[printed.stream] > 2 * self._most:
-            raise ProtocolViolation("the sandbox broke the protocol: output that nobody asked for")
+        if not printed.text or self._heard[printed.stream] > 2 * self._most:
+            raise _unasked()
         self._say(printed.stream, printed.text)
 
     def end(self, result: CellResult) -> None:
@@ -733,9 +735,13 @@ class _Streamed:
     def _say(self, stream: str, text: str) -> None:
         kept = text.encode()[: self._left[stream]]
         self._left[stream] -= len(kept)
-        if self._output is not None and (text := kept.decode(errors="ignore")):
+        if text := kept.decode(errors="ignore"):
             self._told[stream].append(text)
             self._output(stream, text)
+
+
+def _unasked() -> ProtocolViolation:
+    return ProtocolViolation("the sandbox broke the protocol: output that nobody asked for")
 
 
 def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> dict[str, Any]:

@@ -57,10 +57,8 @@ class Changes:
             self._new = 0
             return self._seen[0], frozenset(bound)
         self._new = len(self._told)
-        names = dict.fromkeys(bound)
-        names.update(self._assigned)
-        names.update(dict.fromkeys(self._touched([*mentioned, *bound])))
-        return list(names), frozenset(bound)
+        touched = self._touched([*mentioned, *bound])
+        return [*dict.fromkeys([*bound, *self._assigned, *touched])], frozenset(bound)
 
     def _bound_names(self) -> list[str]:
         """The names that are bound to another object than after the last cell, and not by the host.
@@ -107,8 +105,12 @@ class Changes:
         names = self._namespace
         if NAMESPACE in mentioned:  # it sets items of globals()
             return [*names]
-        if all(type(names[name]) in _FIXED for name in mentioned if name in names):
-            return [name for name in mentioned if name in names]
+        found = [name for name in mentioned if name in names]
+        for name in found:
+            if type(names.get(name)) not in _FIXED:
+                break
+        else:
+            return found
         names = dict(names)  # a copy, as above
         reached = _reached(mentioned, names)
         if reached is None:

@@ -104,7 +104,7 @@ class Repl:
 
     def provide(self, mentioned: frozenset[str]) -> None:
         """Bind what is offered, and that a cell mentions, unless a cell has a variable of that name."""
-        for name in self._offered.keys() & mentioned:
+        for name in self._offered.keys() & mentioned if self._offered else ():
             if name not in self.namespace:
                 if name not in self._given:
                     self._given[name] = self._offered[name]()
@@ -200,8 +200,9 @@ class Repl:
                 found, taken, held = values.whole(value, min(limit, room), min(small, nodes))
                 small -= held
             # What is too large for the rest of the result only can be asked for, as can what was only mentioned.
-            large = found.get("size", 0) > limit or values.length(value) > _ASKED_NODES
-            if "size" not in found or (name in bound and large):
+            if "size" not in found or (
+                name in bound and (found["size"] > limit or values.length(value) > _ASKED_NODES)
+            ):
                 about.update(found)
             room, nodes = room - taken, nodes - held
         return entry
