@@ -166,25 +166,7 @@ class FrameChannel:
 
     def receive(self) -> dict[str, Any]:
         """Read one frame and return its object. File descriptors are kept for `take_fd`. Raises Closed."""
-        try:
-            message = loads(self._body())
-        except (MalformedJson, RecursionError) as refused:
-            raise Closed(f"a frame is {refused}") from None
-        if not isinstance(message, dict):
-            raise Closed("a frame is no object")
-        self.nonce = message.pop("nonce", None)
-        return message
-
-    def _body(self) -> bytes | bytearray:
-        """The next frame without its header. Raises Closed."""
         buffer = self._buffer
-        if not buffer:
-            chunk = self._chunk(_HEADER.size)
-            # Nearly always one whole frame, which then needs no buffer: the methods of a worker's bytearray are Python
-            # (language/held_memory.py).
-            if len(chunk) >= _HEADER.size and _HEADER.unpack_from(chunk)[0] == len(chunk) - _HEADER.size:
-                return chunk[_HEADER.size :]
-            buffer += chunk
         self._fill(_HEADER.size)
         (length,) = _HEADER.unpack_from(buffer)
         if length > MAX_FRAME:
@@ -193,7 +175,14 @@ class FrameChannel:
         self._fill(end)
         body = buffer[_HEADER.size : end]
         del buffer[:end]
-        return body
+        try:
+            message = loads(body)
+        except (MalformedJson, RecursionError) as refused:
+            raise Closed(f"a frame is {refused}") from None
+        if not isinstance(message, dict):
+            raise Closed("a frame is no object")
+        self.nonce = message.pop("nonce", None)
+        return message
 
     def take_fd(self) -> int:
         """The file descriptor that came with the last frame."""
@@ -203,14 +192,10 @@ class FrameChannel:
         """Read until the buffer has `size` bytes, and what comes with them. Raises Closed."""
         buffer = self._buffer
         while len(buffer) < size:
-            buffer += self._chunk(size - len(buffer))
-
-    def _chunk(self, size: int) -> bytes:
-        """What is there to be read, at most `size` bytes if these are many. Raises Closed."""
-        chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size), 64)
-        if not chunk:
-            raise Closed
-        for level, kind, data in ancillary:
-            if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
-                self._fds.extend(fd for (fd,) in struct.iter_unpack("i", data))
-        return chunk
+            chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64)
+            if not chunk:
+                raise Closed
+            for level, kind, data in ancillary:
+                if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+                    self._fds.extend(fd for (fd,) in struct.iter_unpack("i", data))
+            buffer += chunk

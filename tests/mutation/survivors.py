@@ -6,7 +6,6 @@ _OF_LEASES = "nothing in this class: it is LeasedLedger's, and tests/scale/test_
 _SHORT_CUT = "a short cut for most frames: what stands below it finds the same"
 _SHORT_CUT_SIZE = "a short cut for most texts: what stands below it finds the same"
 _SIZE = "its size in memory alone"
-_ONE_PIECE = "a frame in one piece is the same read through the buffer, if slower"
 _READ = "how much is read at once: what stands behind a frame is kept for the next"
 _ENDLESS = "what was read from JSON is in no circle"
 _ASKED = "a short cut for what was asked before: what stands below it finds the same"
@@ -167,19 +166,12 @@ SURVIVORS: dict[str, dict[str, str]] = {
         'return "".join(_in_c(message, 0)): 0 -> 1': "the level of an indentation that there is not",
         "__slots__ = (\"_buffer\", \"_fds\", \"_socket\", \"nonce\"): __slots__ = ('_buffer', '_fds', '_socket', "
         "'nonce') -> nothing": _SIZE,
-        "if not buffer:: if not buffer: chunk = self._chunk(_HEADER.size) if len(chunk) >= _HEADER.size and "
-        "_HEADER.unpack_fr -> if False: chunk = self._chunk(_HEADER.size) if len(chunk) >= _HEADER.size and "
-        "_HEADER.unpack_from(ch": _ONE_PIECE,
-        "if len(chunk) >= _HEADER.size and _HEADER.unpack_from(chunk)[0] == len(chunk) - _HEADER.size:: if "
-        "len(chunk) >= _HEADER.size and _HEADER.unpack_from(chunk)[0] == len(chunk) - _HEADER.size: return -> if "
-        "False: return chunk[_HEADER.size:]": _ONE_PIECE,
-        "if len(chunk) >= _HEADER.size and _HEADER.unpack_from(chunk)[0] == len(chunk) - _HEADER.size:: len(chunk) "
-        "- _HEADER.size -> len(chunk) + _HEADER.size": _ONE_PIECE,
-        "if len(chunk) >= _HEADER.size and _HEADER.unpack_from(chunk)[0] == len(chunk) - _HEADER.size:: len(chunk) "
-        ">= _HEADER.size -> len(chunk) > _HEADER.size": _ONE_PIECE,
-        "buffer += self._chunk(size - len(buffer)): size - len(buffer) -> size + len(buffer)": _READ,
-        "chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size), 64): 64 -> 65": _READ,
-        "chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size), 64): 65536 -> 65537": _READ,
+        "chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64): 64 -> 65":
+            _READ,
+        "chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64): 65536 -> "
+        "65537": _READ,
+        "chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64): size - "
+        "len(buffer) -> size + len(buffer)": _READ,
         "if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:: level == _socket.SOL_SOCKET and kind == "
         "_socket.SCM_RIGHTS -> kind == _socket.SCM_RIGHTS":
             "the sockets of workers have ancillary data of this level only",
