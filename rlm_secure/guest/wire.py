@@ -166,15 +166,15 @@ class FrameChannel:
 
     def receive(self) -> dict[str, Any]:
         """Read one frame and return its object. File descriptors are kept for `take_fd`. Raises Closed."""
-        buffer = self._buffer
         self._fill(_HEADER.size)
-        (length,) = _HEADER.unpack_from(buffer)
+        (length,) = _HEADER.unpack_from(self._buffer)
         if length > MAX_FRAME:
             raise Closed(f"frame of {length} bytes")
         end = _HEADER.size + length
         self._fill(end)
-        body = buffer[_HEADER.size : end]
-        del buffer[:end]
+        # As bytes, and without `del`: a bytearray's methods are written in Python here (language/held_memory.py).
+        body = bytes(memoryview(self._buffer)[_HEADER.size : end])
+        self._buffer = self._buffer[end:]
         try:
             message = loads(body)
         except (MalformedJson, RecursionError) as refused:

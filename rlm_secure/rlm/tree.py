@@ -15,7 +15,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final, Protocol, TypeVar
 
 from rlm_secure.clients.base import Client, InThread, in_thread
@@ -137,8 +137,8 @@ class Tree:
         kept = False
         try:
             closing = asyncio.run_coroutine_threadsafe(self._close(), loop.events)
-            concurrent.futures.wait([closing], timeout=2 * _JOIN)
-            kept = closing.done() and not closing.cancelled() and closing.exception() is None and closing.result()
+            with suppress(TimeoutError, concurrent.futures.CancelledError):
+                kept = closing.exception(2 * _JOIN) is None and closing.result()
         finally:
             if kept:
                 loop.give_back()

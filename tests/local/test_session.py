@@ -31,6 +31,10 @@ def strict(**limits):
     return policy.model_copy(update={"limits": policy.limits.model_copy(update=limits)})
 
 
+def no_calls(_call):
+    return None
+
+
 @pytest.fixture
 def sandbox():
     with Sandbox() as box:
@@ -127,6 +131,18 @@ def test_what_was_drawn_since_a_checkpoint_is_drawn_again():
         before = box.run("print(drawn)").check().stdout
         assert "the session was resumed" in box.run("sum(range(10**11))", timeout=0.2).stderr
         assert box.run("print(drawn)").check().stdout == before
+
+
+def test_ids_stay_the_same_in_a_session_and_its_checkpoints_and_tell_nothing_about_another():
+    asked = "n = id(len)\nprint(n)"  # an object that both have from the zygote, at the same address
+    with open_session(strict()) as one, open_session(strict()) as other:
+        one.execute("x = 1", no_calls)
+        assert one.checkpoint()
+        first = one.execute(asked, no_calls).stdout
+        one._worker.kill()
+        assert one.execute("print(id(len) == n)", no_calls).stdout == "True\n"
+        assert one.execute(asked, no_calls).stdout == first
+        assert other.execute(asked, no_calls).stdout not in ("", first)
 
 
 def test_a_session_whose_first_cell_was_killed_draws_numbers_of_its_own():

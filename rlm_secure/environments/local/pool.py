@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rlm_secure.policy.model import Limits
 
 _REFILL_DELAY_SECONDS = 0.02
-#: Touch the memory that a first cell needs, its seed included, and leave no variables.
-_WARM_CELLS = ("x = 1 + 1", "del x")
+#: Touches the memory that a first cell needs, its seed included, and leaves no variables.
+_WARM_CELL = "x = 1 + 1\ndel x"
 _RETRY_SECONDS = (0.0, 0.25)
 
 
@@ -63,7 +63,7 @@ class WorkerSpec:
 
 
 def fork_worker(spec: WorkerSpec, *, warm: bool = False) -> WarmWorker:
-    """Fork a new sealed worker. `warm` runs two cells that touch the memory of a first cell; for idle time.
+    """Fork a new sealed worker. `warm` runs a cell that touches the memory of a first cell; for idle time.
 
     Raises EnvironmentUnavailable when it cannot be started.
     """
@@ -94,9 +94,8 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
         walls["cgroup"] = grouped
         worker.descriptors_at_rest = worker.descriptors()
         if warm:
-            for code in _WARM_CELLS:
-                worker.send({"op": "exec", "code": code, "seed": 0})
-                worker.result(deadline)
+            worker.send({"op": "exec", "code": _WARM_CELL, "seed": 0})
+            worker.result(deadline)
     except BaseException as error:  # Ctrl-C as well: the process must not outlive it
         _end(process, worker)
         if isinstance(error, Died | Overdue):

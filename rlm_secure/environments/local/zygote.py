@@ -34,6 +34,8 @@ from rlm_secure.policy import shipped
 from rlm_secure.resources import policy_names
 
 _MESSAGE = 256 * 1024
+#: An answer but the first. For a buffer of 128 kB or more, malloc asks the kernel for pages, and returns them.
+_ANSWER = 4096
 _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
 _END_SECONDS = 2.0
@@ -205,7 +207,7 @@ class Zygote:
             "packages": {"names": self.plan.packages, "paths": packages.folders(self.plan.packages)},
         }
         try:
-            booted, _ = self._ask(config, seconds=_BOOT_SECONDS)
+            booted, _ = self._ask(config, seconds=_BOOT_SECONDS, limit=_MESSAGE)
         except EnvironmentUnavailable:
             self._control.close()
             raise EnvironmentUnavailable(
@@ -217,7 +219,9 @@ class Zygote:
         self.walls = {name: (level, evidence) for name, (level, evidence) in booted["walls"].items()}
         self.details = booted["details"]
 
-    def _ask(self, message: Mapping[str, Any], seconds: float = _ANSWER_SECONDS) -> tuple[dict[str, Any], list[int]]:
+    def _ask(
+        self, message: Mapping[str, Any], seconds: float = _ANSWER_SECONDS, limit: int = _ANSWER
+    ) -> tuple[dict[str, Any], list[int]]:
         with self._lock:
             if self._asking:  # the garbage collector ends a session in the thread that waits for another answer
                 raise EnvironmentUnavailable("the zygote is asked something else; try again")
@@ -234,10 +238,10 @@ class Zygote:
                     left = until - time.monotonic()
                     if left < 0 or not poll.poll(left * 1000):
                         raise EnvironmentUnavailable(f"the zygote did not answer within {seconds:g} s")
-                    data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
+                    data, received, _, _ = socket.recv_fds(self._control, limit, 4)
                     if not data:
                         raise ConnectionResetError("it closed its socket")
-                    answer = decode(data, limit=_MESSAGE)
+                    answer = decode(data, limit=limit)
                     if answer.get("id") == name:
                         return answer, received
                     for fd in received:  # no caller waits for this session: it ends when its socket closes

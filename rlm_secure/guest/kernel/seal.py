@@ -265,12 +265,13 @@ def seccomp(program: bytes, flags: int = 0) -> int:
 def limit(name: str, soft: int, hard: int | None = None) -> None:
     """setrlimit RLIMIT_<name>. Never raises a hard limit, and checks that the kernel applied it. Raises OSError."""
     kind = getattr(resource, f"RLIMIT_{name}")
-    _, ceiling = resource.getrlimit(kind)
+    before = resource.getrlimit(kind)
+    _, ceiling = before
     hard = soft if hard is None else hard
     if ceiling != resource.RLIM_INFINITY:
         hard = min(hard, ceiling)
     wanted = (min(soft, hard), hard)
-    if resource.getrlimit(kind) == wanted:
+    if before == wanted:
         return
     try:
         resource.setrlimit(kind, wanted)

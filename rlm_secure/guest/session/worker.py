@@ -95,9 +95,10 @@ class HostError(Exception):
 class SessionWorker:
     """Serves one channel until it closes."""
 
+    _channel: wire.FrameChannel  # set by serve()
+    _repl: Repl  # set by the first request, begin
+
     def __init__(self) -> None:
-        self._channel: wire.FrameChannel = cast(wire.FrameChannel, None)  # set by serve()
-        self._repl: Repl = cast(Repl, None)  # set by the first request, begin
         self._interruptible = False
         self._interrupted = False
         self._options: dict[str, Any] = {}
