@@ -82,11 +82,12 @@ GOALS = (
         "Held state", "`x = 1` in a session that is there, wall time", 0.08, "ms",
         _median("held-state", "nothing held", 1e3),
         Floor(
-            "a process without walls, changes, limits and turns, which is asked and answers in our protocol",
-            _median("held-state", "a plain process that speaks our protocol", 1e3),
+            "a process without walls, limits, turns and descriptions, which is asked and answers in our protocol",
+            _median("held-state", "a plain process with our protocol", 1e3),
         ),
-        "Only what changed is described; what is sent before the worker wakes; no decisions or context managers in each"
-        " cell; one reading of a clock. Stopping and waking a worker costs nothing that can be seen.",
+        "Only what changed is described; a request is sent before the worker wakes; no decisions or context managers in"
+        " each cell; no object for output that nobody listens to. Stopping and waking a worker costs nothing that can be"
+        " seen. What is left is interpreted code, half of it the host's, and flat: no call takes 3 us.",
     ),
     Goal(
         "Checkpoints", "a cell that walks through what is held, with checkpoints, beside without", 1.05, "x",
@@ -111,14 +112,16 @@ GOALS = (
         "Sessions", "processor time of a session with every wall: its start, one cell, its end", 3, "ms",
         _median("session-cpu", "a session", 1e3),
         Floor("the same session without a wall", _median("session-cpu", _BARE, 1e3)),
-        "Half of it is pages that are copied when a forked process counts references in them. Pages pinned so that the"
-        " fork copies them, the order of imports, malloc_trim and libc's fork brought nothing.",
+        "A session copies some 600 pages, half of them because references in them were counted and counted back, which"
+        " CPython does up to 3.11 even for None. Pages pinned so that the fork copies them, huge pages and MADV_COLLAPSE for"
+        " the heap, code objects next to each other, the order of imports, malloc_trim and libc's fork brought nothing.",
     ),
     Goal(
         "Sessions", "processor time of a completion of one turn, with its session", 5, "ms",
         _median("run-cpu", "a run, with its worker", 1e3),
         Floor("a session with one cell", _median("run-cpu", "a session, with its worker", 1e3)),
-        "One thread and one event loop for all runs; connections are kept.",
+        "One thread and one event loop for all runs; connections are kept. A run sends its context as a request of its"
+        " own, before the first cell.",
     ),
     Goal(
         "Sessions", "a batch of calls, beside the time that the calls take", 1.3, "x",
