@@ -86,8 +86,8 @@ GOALS = (
             _median("held-state", "a plain process with our protocol", 1e3),
         ),
         "Only what changed is described; a request is sent before the worker wakes; no decisions or context managers in"
-        " each cell; no object for output that nobody listens to. Stopping and waking a worker costs nothing that can be"
-        " seen. What is left is interpreted code, half of it the host's, and flat: no call takes 3 us.",
+        " each cell; no object for output that nobody listens to. Stopping and waking a worker costs nothing that can"
+        " be seen. What is left is interpreted code, half of it the host's, and flat: no call takes 3 us.",
     ),
     Goal(
         "Checkpoints", "a cell that walks through what is held, with checkpoints, beside without", 1.05, "x",
@@ -113,8 +113,9 @@ GOALS = (
         _median("session-cpu", "a session", 1e3),
         Floor("the same session without a wall", _median("session-cpu", _BARE, 1e3)),
         "A session copies some 600 pages, half of them because references in them were counted and counted back, which"
-        " CPython does up to 3.11 even for None. Pages pinned so that the fork copies them, huge pages and MADV_COLLAPSE for"
-        " the heap, code objects next to each other, the order of imports, malloc_trim and libc's fork brought nothing.",
+        " CPython does up to 3.11 even for None. Pages pinned so that the fork copies them, huge pages and"
+        " MADV_COLLAPSE for the heap, code objects next to each other, the order of imports, malloc_trim and libc's"
+        " fork brought nothing.",
     ),
     Goal(
         "Sessions", "processor time of a completion of one turn, with its session", 5, "ms",
