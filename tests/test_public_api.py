@@ -87,7 +87,7 @@ def named(annotation: object) -> Iterator[type]:
 
 
 #: What signatures name and their modules do not import: it takes longer than the first session.
-LATE = {name: getattr(rlm_secure, name) for name in rlm_secure.__all__} | {"AuditSink": AuditSink, "REPL": REPL}
+LATE = {name: getattr(rlm_secure, name) for name in rlm_secure.__all__} | {"AuditSink": AuditSink, "Path": Path, "REPL": REPL}
 
 
 def annotations(kind: type) -> Iterator[type]:

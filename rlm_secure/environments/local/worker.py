@@ -102,8 +102,6 @@ class Worker:
         self._readable = select.poll()
         self._readable.register(connection, select.POLLIN)
         self._readable.register(pidfd, select.POLLIN)
-        self._end = select.poll()
-        self._end.register(pidfd, select.POLLIN)
         self._cpu_looked = time.monotonic() if since is None else since
         self.cpu_seen = 0.0
         """CPU seconds at the last reading."""
@@ -364,8 +362,7 @@ class Worker:
             seconds = time.clock_gettime(self._cpu_clock)
         except OSError:
             return None
-        # Checked after reading: the pid of an ended process may be reused.
-        if self._pidfd < 0 or self._end.poll(0):
+        if pidfd.ended(self._pidfd):  # checked after reading: the pid of an ended process may be reused
             return None
         self.cpu_seen, self._cpu_looked = seconds, time.monotonic()
         return seconds
@@ -503,4 +500,4 @@ class Worker:
             os.close(self._files.popitem()[1])
         if self._process is None and self._pidfd >= 0:
             os.close(self._pidfd)
-        self._pidfd = -1  # from here on, nothing polls that number: it may be another file's
+        self._pidfd = -1
