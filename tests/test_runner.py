@@ -170,7 +170,7 @@ def test_all_pushes_together_run_everything_and_none_runs_it_alone(monkeypatch):
     [
         ("tests/docker/test_values.py::test_it[a::b/c]", share.SHARED["tests/docker"]),
         ("tests/docker/test_corpus.py::test_it", 1),
-        ("tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt", 1),
+        ("tests/local/test_copies.py::test_who_makes_no_honest_copy_ends_alone", 1),
         ("tests/attacks/test_kernel.py::TestIt::test_it", 1),
     ],
 )
@@ -188,11 +188,11 @@ def test_another_user_or_python_has_shares_of_its_own(monkeypatch):
 
 def test_a_push_runs_its_share_and_a_night_everything(monkeypatch):
     ran = {}
-    monkeypatch.setitem(share.SHARED, "tests/scale/test_ray.py", 4)
+    monkeypatch.setitem(share.SHARED, "tests/local/test_copies.py", 4)
     for turn in ("0", "1", ""):
         monkeypatch.setenv("RLM_SECURE_TURN", turn)
-        items = [_Item(f"tests/scale/test_ray.py::test_it[{number}]") for number in range(8)]
-        items.append(_Item("tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt"))
+        items = [_Item(f"tests/local/test_copies.py::test_it[{number}]") for number in range(8)]
+        items.append(_Item("tests/local/test_copies.py::test_who_makes_no_honest_copy_ends_alone"))
         conftest.pytest_collection_modifyitems(SimpleNamespace(), items)
         ran[turn] = [number for number, item in enumerate(items) if "exhaustive" not in item.marks]
     first = ran["0"][0]
