@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import importlib.util
 import io
 import math
@@ -517,9 +518,15 @@ def tested(source: str) -> Run:
 def cell(source: str) -> Run:
     """A function that runs the code, compiled by the language layer, in a session's namespace."""
     code = compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=1 << 20)
-    space = guards.build_globals(frozenset(MODULES), partial(print, file=io.StringIO()))
+    space = guards.build_globals(frozenset(MODULES), print)
     space["context"] = CONTEXT
-    return lambda: compiler.run(code, space)
+    sink = io.StringIO()
+
+    def run() -> None:
+        with contextlib.redirect_stdout(sink):
+            compiler.run(code, space)
+
+    return run
 
 
 def stock(source: str) -> Run | None:
