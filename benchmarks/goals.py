@@ -218,7 +218,7 @@ def page(measured: Measured, load: float, ci: float | None) -> str:
         "",
         f"Measured on {about['date']} {how} Other programs kept {load:.1f} processors busy when it began.",
         *("", _HOW, ""),
-        "| part | what | goal | measured | floor | |",
+        "| part | what | goal | measured | floor | verdict |",
         "| --- | --- | ---: | ---: | ---: | --- |",
     ]
     for goal in GOALS:

@@ -20,9 +20,9 @@ _T = TypeVar("_T")
 #: A folder, a file or a test -> how many pushes share what it has; the longest name counts, and 1 is all of it.
 SHARED = {
     # The same code behind five wires: each push meets each fault, at some of the providers.
-    "tests/clouds": 4,
+    "tests/clouds": 5,
     "tests/clouds/test_attacks.py": 1,  # a push has one provider
-    "tests/clouds/test_live.py": 2,
+    "tests/clouds/test_live.py": 4,
     "tests/clouds/test_pods_attacked.py": 1,
     "tests/clouds/test_faults.py": 6,
     "tests/clouds/test_lifecycle.py": 6,
@@ -34,24 +34,24 @@ SHARED = {
     "tests/docker/test_seccomp_profile.py": 1,
     "tests/docker/test_separation.py": 1,
     # A cluster for nearly every test.
-    "tests/scale/test_ray.py": 8,
-    "tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt": 4,
+    "tests/scale/test_ray.py": 16,
+    "tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt": 6,
     # A process for each, and often a real server or another interpreter.
-    "tests/cli": 4,
-    "tests/cli/test_ask.py": 6,
+    "tests/cli": 5,
+    "tests/cli/test_ask.py": 8,
     "tests/docs/test_blocks.py": 10,
-    "tests/examples": 4,
-    "tests/packaging": 4,
+    "tests/examples": 6,
+    "tests/packaging": 6,
     "tests/test_bench_peers.py": 3,
     "tests/test_benchmarks_smoke.py": 6,
     "tests/test_typing.py": 4,
-    "tests/audit": 3,
+    "tests/audit": 4,
     "tests/audit/test_page.py::test_the_page_works_in_a_browser": 5,
-    "tests/evidence/test_evidence.py": 4,
-    "tests/testing": 3,
+    "tests/evidence/test_evidence.py": 8,
+    "tests/testing": 5,
     # A browser draws without a graphics card.
     "tests/browser": 5,
-    "tests/docs/test_site.py::test_pages_work_in_a_browser": 5,  # a push looks at one page of the five kinds
+    "tests/docs/test_site.py::test_pages_work_in_a_browser": 10,  # every second push looks at one page of the five kinds
     # Growth, measured: what is linear today is not quadratic tomorrow without anybody's touching it.
     "tests/clients/test_hostile_provider.py::test_a_hostile_provider_costs_no_more_than_the_policy_says": 4,
     "tests/growth": 4,
@@ -65,7 +65,11 @@ SHARED = {
     "tests/test_removal.py": 2,
     "tests/test_runner.py": 2,
     "tests/test_tagged.py": 2,
-    "tests/agents": 3,
+    "tests/agents": 4,
+    "tests/attacks/test_habits.py": 2,  # of the judge, as are the next three
+    "tests/attacks/test_hosts.py": 2,
+    "tests/attacks/test_judge.py": 2,
+    "tests/attacks/test_target.py": 2,
     "tests/arena/test_judges.py": 3,
     "tests/arena/test_shares.py": 2,
     "tests/broker": 2,
@@ -80,7 +84,7 @@ SHARED = {
     "tests/broker/test_signed.py": 1,
     "tests/broker/test_wire.py": 1,
     "tests/checks": 3,
-    "tests/clients": 3,
+    "tests/clients": 4,
     "tests/clients/test_hostile_provider.py": 1,
     "tests/environments": 3,
     "tests/environments/test_host_calls.py": 2,
@@ -118,11 +122,12 @@ SHARED = {
 #: RLM_SECURE_ELSEWHERE: the full run has just tried all of this as root on 3.11. What depends on the user is tried whole.
 ELSEWHERE = {
     "tests/bypasses/test_bypasses.py": 2,  # one Python has the ones, the next Python the others
-    "tests/cli": 6,
+    "tests/cli": 8,
     "tests/crawler/test_crawler.py": 3,
     "tests/crawler/test_crawler.py::test_no_random_program_gets_hold_of_anything": 2,
     "tests/crawler/test_crawler.py::test_nothing_that_no_cell_may_hold_is_within_reach": 1,
     "tests/local": 2,
+    "tests/local/test_faults.py": 4,
     "tests/local/test_cgroup.py": 1,
     "tests/local/test_checkpoints.py": 6,
     "tests/local/test_context.py": 4,

@@ -82,7 +82,7 @@ def test_no_session_waits_for_the_zygote_that_comes_after_a_worn_one(monkeypatch
 
     monkeypatch.setattr(zygote.Zygote, "_boot", slow)
     monkeypatch.setattr(zygote, "_SESSIONS", old.sessions + 100)
-    monkeypatch.setattr(zygote, "_NEARLY", (old.sessions + 1) / zygote._SESSIONS)
+    monkeypatch.setattr(zygote, "_NEARLY", (old.sessions + 0.5) / zygote._SESSIONS)  # safe from rounding
     with open_session(COLD) as session:
         assert starting.wait(60) and not old.worn
         with open_session(COLD) as meanwhile:
