@@ -192,13 +192,21 @@ def measure(runs: int, concurrency: int, call_seconds: float, folder: Path) -> t
     sandboxes = [Sandbox() for _ in range(16)]
     try:
         zygotes = psutil.Process().children()
-        zygote = sum(each.memory_full_info().pss for each in zygotes)
+        zygote = sum(held_by(each, "pss") for each in zygotes)
         workers = [each for child in zygotes for each in child.children(recursive=True)]
-        session = sum(each.memory_full_info().uss for each in workers) / len(sandboxes)
+        session = sum(held_by(each, "uss") for each in workers) / len(sandboxes)
     finally:
         for sandbox in sandboxes:
             sandbox.close()
     return Measured(cpu / runs, sum(logs) / len(items), message, lease, session, mine + zygote), seconds
+
+
+def held_by(process: psutil.Process, kind: str) -> int:
+    """Bytes that a process holds, by the `kind` of psutil; 0 where it has just ended."""
+    try:
+        return int(getattr(process.memory_full_info(), kind))
+    except psutil.NoSuchProcess:
+        return 0
 
 
 def used() -> float:

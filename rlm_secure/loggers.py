@@ -1,5 +1,7 @@
 """The loggers of this library: each record is one inert line, wherever its text came from (inert.py).
 
+The lines of a traceback follow it, inert as well, and each with a margin: none looks like a record.
+
 Guards: that text from a cell cannot write lines of a log
 """
 
@@ -25,8 +27,11 @@ def logger(name: str) -> logging.Logger:
     return logging.getLogger(name)
 
 
+_FORMATTER: Final = logging.Formatter()
+
+
 class _OneLine(logging.Filter):
-    """Makes each log record one inert line: its message, and the texts and errors among its arguments."""
+    """Makes each record one inert line: its message, the texts and errors among its arguments; and its traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Change the record; never drop it."""
@@ -35,6 +40,9 @@ class _OneLine(logging.Filter):
             record.args = {name: _shown(each) for name, each in record.args.items()}
         else:
             record.args = tuple(_shown(each) for each in record.args or ())
+        if record.exc_info:
+            lines = _FORMATTER.formatException(record.exc_info).split("\n")
+            record.exc_text = "\n".join(f"  {inert_line(line)}" for line in lines)  # formatters take it from here
         return True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from rlm_secure.environments.remote import log_refusals
 from rlm_secure.environments.remote.worker import verdict
 from rlm_secure.environments.replay import NotReplayed
 from rlm_secure.errors import CallFailed, CellError, EnvironmentUnavailable, RLMSecureError, WallViolation
+from rlm_secure.events import tell
 from rlm_secure.guarantees import Level, Wall, WallStatus
 from rlm_secure.inert import inert_line
 from rlm_secure.loggers import LOGGERS, logger
@@ -179,6 +181,18 @@ def test_a_line_of_the_log_prints(caplog: pytest.LogCaptureFixture) -> None:
     assert len(messages) == 1 + 5 * len(LOGGERS)
     assert [message for message in messages if not prints(message)] == []
     assert "of ('one', 2)" in messages[2] and "Unspeakable" in messages[3]
+
+
+def test_a_traceback_writes_no_record(caplog: pytest.LogCaptureFixture) -> None:
+    def listener(_: object) -> None:
+        raise ValueError(f"unexpected output: {ACTS}\nCRITICAL rlm_secure.audit a forged line")
+
+    tell(listener, None)
+    text = logging.Formatter("%(levelname)s %(message)s").format(caplog.records[0])
+    lines = text.split("\n")
+    assert lines[0] == "ERROR a callback raised; the run goes on"
+    assert all(line.startswith("  ") and prints(line) for line in lines[1:])
+    assert any("a forged line" in line for line in lines)
 
 
 def test_every_logger_of_this_library_is_one_of_those() -> None:

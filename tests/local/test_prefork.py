@@ -113,6 +113,40 @@ def test_a_zygote_that_is_replaced_while_it_is_asked_costs_no_session(monkeypatc
     assert len(set(asked)) == 2
 
 
+def test_a_report_that_is_interrupted_leaves_no_session(monkeypatch: pytest.MonkeyPatch):
+    def interrupted(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with open_session(COLD):
+        zygote_ = zygote.zygote(zygote.Plan())
+        live, descriptors = zygote_._live, len(os.listdir("/proc/self/fd"))
+        monkeypatch.setattr(pool.report, "build", interrupted)
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                open_session(COLD)
+        assert (zygote_._live, len(os.listdir("/proc/self/fd"))) == (live, descriptors)
+
+
+def test_a_pool_whose_thread_came_to_nothing_starts_another(monkeypatch: pytest.MonkeyPatch):
+    made, started = pool._Pool(), threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        started(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        made.refill()
+    assert made._thread is not None and made._thread.is_alive()  # it began all the same, and is known
+    monkeypatch.setattr(threading.Thread, "start", lambda _thread: None)
+    made._thread = None
+    made.refill()
+    assert not made._thread.is_alive()
+    monkeypatch.undo()
+    made.refill()
+    assert made._thread.is_alive()
+
+
 def test_a_zygote_that_comes_too_late_is_ended():
     plan = zygote.Plan()
     current, late = zygote.zygote(plan), zygote.Zygote(plan)

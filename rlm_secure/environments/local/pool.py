@@ -96,13 +96,13 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
         if warm:
             worker.send({"op": "exec", "code": _WARM_CELL, "seed": 0})
             worker.result(deadline)
+        source = process.zygote
+        built = report.build(source.walls, walls, source.details, screen=spec.screen, packages=plan.packages)
     except BaseException as error:  # Ctrl-C as well: the process must not outlive it
         _end(process, worker)
         if isinstance(error, Died | Overdue):
             raise EnvironmentUnavailable(f"a session died while it was sealed: {error!r}") from None
         raise
-    source = process.zygote
-    built = report.build(source.walls, walls, source.details, screen=spec.screen, packages=plan.packages)
     return WarmWorker(process, worker, built)
 
 
@@ -189,11 +189,10 @@ class _Pool:
     def refill(self) -> None:
         """Have the thread bring what is missing, a moment from now."""
         with self._lock:
-            if self._thread is None:
-                thread = threading.Thread(target=self._refill, name="rlm_secure-pool", daemon=True)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._refill, name="rlm_secure-pool", daemon=True)
                 with contextlib.suppress(RuntimeError):  # no more threads: none is prepared in advance
-                    thread.start()
-                    self._thread = thread
+                    self._thread.start()
         self._wake.set()
 
     def _refill(self) -> None:
