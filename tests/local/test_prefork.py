@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -127,18 +128,28 @@ def test_a_report_that_is_interrupted_leaves_no_session(monkeypatch: pytest.Monk
         assert (zygote_._live, len(os.listdir("/proc/self/fd"))) == (live, descriptors)
 
 
-def test_a_pool_whose_thread_came_to_nothing_starts_another(monkeypatch: pytest.MonkeyPatch):
-    made, started = pool._Pool(), threading.Thread.start
+class Interrupted(threading.Thread):
+    """A thread whose start is interrupted when it has begun."""
 
-    def interrupted(thread: threading.Thread) -> None:
-        started(thread)
+    def start(self) -> None:
+        super().start()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(threading.Thread, "start", interrupted)
+
+class Unstarted(threading.Thread):
+    """One whose start is interrupted before."""
+
+    def start(self) -> None:
+        pass
+
+
+def test_a_pool_whose_thread_came_to_nothing_starts_another(monkeypatch: pytest.MonkeyPatch):
+    made = pool._Pool()
+    monkeypatch.setattr(pool, "threading", SimpleNamespace(Thread=Interrupted))  # the pool's alone
     with pytest.raises(KeyboardInterrupt):
         made.refill()
     assert made._thread is not None and made._thread.is_alive()  # it began all the same, and is known
-    monkeypatch.setattr(threading.Thread, "start", lambda _thread: None)
+    monkeypatch.setattr(pool, "threading", SimpleNamespace(Thread=Unstarted))
     made._thread = None
     made.refill()
     assert not made._thread.is_alive()
