@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +34,7 @@ SHARED = {
     "tests/docker/test_separation.py": 1,
     # A cluster for nearly every test.
     "tests/scale/test_ray.py": 16,
-    "tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt": 6,
+    "tests/scale/test_ray.py::test_a_node_without_the_walls_gets_no_prompt": 1,
     # A process for each, and often a real server or another interpreter.
     "tests/cli": 5,
     "tests/cli/test_ask.py": 8,
@@ -67,12 +66,6 @@ SHARED = {
     "tests/test_runner.py": 2,
     "tests/test_tagged.py": 2,
     "tests/agents": 4,
-    "tests/attacks/test_habits.py": 2,  # of the judge, as are the next three
-    "tests/attacks/test_hosts.py": 2,
-    "tests/attacks/test_judge.py": 2,
-    "tests/attacks/test_target.py": 2,
-    "tests/arena/test_judges.py": 3,
-    "tests/arena/test_shares.py": 2,
     "tests/broker": 2,
     "tests/broker/test_decoded.py": 1,
     "tests/broker/test_decoder.py": 1,
@@ -122,11 +115,7 @@ SHARED = {
 #: The same for runs as another user or under another Python (.ci/unprivileged, .ci/smoke), which say so by
 #: RLM_SECURE_ELSEWHERE: the full run has just tried all of this as root on 3.11. What depends on the user is tried whole.
 ELSEWHERE = {
-    "tests/bypasses/test_bypasses.py": 2,  # one Python has the ones, the next Python the others
     "tests/cli": 8,
-    "tests/crawler/test_crawler.py": 3,
-    "tests/crawler/test_crawler.py::test_no_random_program_gets_hold_of_anything": 2,
-    "tests/crawler/test_crawler.py::test_nothing_that_no_cell_may_hold_is_within_reach": 1,
     "tests/local": 2,
     "tests/local/test_faults.py": 4,
     "tests/local/test_cgroup.py": 1,
@@ -145,10 +134,9 @@ ELSEWHERE = {
 
 
 def turn() -> int | None:
-    """The number of this push; None where everything is tried. Of two Pythons elsewhere, one has the next turn."""
+    """The number of this push; None where everything is tried."""
     given = os.environ.get("RLM_SECURE_TURN", "")
-    python = sys.version_info.minor if os.environ.get("RLM_SECURE_ELSEWHERE") else 0
-    return int(given) + python if given else None
+    return int(given) if given else None
 
 
 def of_this_push() -> int:

@@ -82,8 +82,8 @@ IMPOSSIBLE = [
     *([] if os.path.exists("/proc/sys/kernel/keys") else ["leaves-a-key"]),
     *([] if os.getuid() == 0 else ["changes-an-owner", "leaves-a-key"]),
 ]
-#: Five pushes share the attacks, and a night tries all: `python -m tests tests/attacks/test_harm.py` does so at once.
-TRIED = share(ATTACKS, 5)
+#: Three pushes share the attacks, and a night tries all: `python -m tests tests/attacks/test_harm.py` does so at once.
+TRIED = share(ATTACKS, 3)
 BIND = 'call("mount", "/", TARGET["inbox"], 0, 4096, 0)'
 
 
