@@ -109,8 +109,12 @@ def _unfenced(text: str) -> str:
     whole = text.strip()
     if not (whole.startswith(_FENCE) and whole.endswith(_FENCE)):
         return text
-    opening, _, rest = whole[len(_FENCE) : -len(_FENCE)].partition("\n")
-    body, newline, indent = rest.rpartition("\n")
-    if opening.removeprefix("json").strip(" \t") or not newline or indent.strip():
+    # By places, so that only the body is copied: most of what several copies take is the kernel's, for fresh pages.
+    begin, end = len(_FENCE), len(whole) - len(_FENCE)
+    opened = whole.find("\n", begin, end)
+    closed = whole.rfind("\n", opened + 1, end)
+    if opened < 0 or closed < 0 or whole[closed:end].strip():
         return text
-    return body
+    if whole[begin:opened].removeprefix("json").strip(" \t"):
+        return text
+    return whole[opened + 1 : closed]

@@ -7,6 +7,7 @@ more before it is called wrong.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import signal
 import threading
@@ -31,6 +32,11 @@ _PLAIN = 5
 _NEAR = 3.0
 #: Seconds before each of them, times its number: what keeps the machine busy may have ended by then.
 _PAUSE = 0.2
+
+
+#: What glibc's mallopt calls its limits (malloc.h), and what they are unless told otherwise, in bytes.
+_TRIM, _MAP = -1, -3
+_UNTOLD = 128 * 1024
 
 
 class Endless(Exception):
@@ -80,6 +86,24 @@ def stopped_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Keep what is freed in this process, so that a second call finds its memory where the first one left it.
+
+    The allocator returns blocks to the kernel from some size on, and a page that is new costs more than reading it: a
+    size below that limit is not half of one above it.
+    """
+    libc = ctypes.CDLL(None)
+    for limit in (_TRIM, _MAP):
+        libc.mallopt(limit, 1 << 30)
+    try:
+        yield
+    finally:
+        for limit in (_TRIM, _MAP):
+            libc.mallopt(limit, _UNTOLD)
+        libc.malloc_trim(0)
+
+
 def seconds(run: Callable[[Any], object], given: Any, times: int = 1) -> float:
     """The least of so many measurements. Raises Endless."""
     least = float("inf")
@@ -107,7 +131,8 @@ def growth(
     collects = gc.isenabled()
     gc.disable()  # a collection in one of two measurements would be taken for growth
     try:
-        return _repeated(make, run, begin) if fixed else _growth(make, run, begin, most)
+        with kept_memory():
+            return _repeated(make, run, begin) if fixed else _growth(make, run, begin, most)
     finally:
         if collects:
             gc.enable()

@@ -5,6 +5,7 @@ Modules that decode are found in the source; what of each is tried, and with wha
 
 from __future__ import annotations
 
+import resource
 import time
 from typing import Any
 
@@ -152,6 +153,24 @@ def test_a_machine_that_is_busy_for_a_moment_is_measured_again() -> None:
 
     growth = cost.growth(bytes, sometimes, begin=32 * 1024)
     assert not growth.wrong, str(growth)
+
+
+def test_what_new_pages_cost_is_not_taken_for_growth() -> None:
+    """The allocator keeps the smaller copies of its own accord, and gives the larger ones back to the kernel."""
+
+    def faults(size: int) -> int:
+        given = b"x" * size
+        given.translate(None)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(8):
+            given.translate(None)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    large = 40 << 20  # beyond the largest limit that the allocator sets itself
+    assert faults(large) > 80  # 20 a copy where pages are huge
+    with cost.kept_memory():
+        assert faults(large) < 80
+    assert faults(large) > 80
 
 
 def test_an_input_with_a_limit_is_measured_at_its_own_size() -> None:
