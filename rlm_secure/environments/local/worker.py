@@ -24,6 +24,7 @@ from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
+from rlm_secure.environments.local.spin import Spin
 from rlm_secure.environments.local.weight import PAGE, UNCOUNTED_BYTES, held_bytes, judge
 from rlm_secure.errors import (
     CellError,
@@ -102,6 +103,7 @@ class Worker:
         self._readable = select.poll()
         self._readable.register(connection, select.POLLIN)
         self._readable.register(pidfd, select.POLLIN)
+        self._spin = Spin()
         self._cpu_looked = time.monotonic() if since is None else since
         self.cpu_seen = 0.0
         """CPU seconds at the last reading."""
@@ -248,8 +250,10 @@ class Worker:
         The worker is stopped until the host sends the next frame: a hostile one would otherwise run on, and its time
         would count as the host's, while the frame is decoded or the call is answered.
         """
+        began = self._spin.wait(self._readable.poll)
         data = self._frame(deadline, self._limits.result_bytes)
         self.stop()
+        self._spin.learn(self._stopped_since - began)
         if self._buffer:
             self._check_silence()
         self.weigh()

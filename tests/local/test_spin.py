@@ -1,0 +1,83 @@
+"""When the host looks for an answer before it sleeps, and when it must not."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable
+
+import pytest
+
+from rlm_secure.environments.local.spin import SECONDS, Spin
+
+
+class Answer:
+    """Counts looks; something is there from number `at` on."""
+
+    def __init__(self, at: int = 1 << 60, meanwhile: Callable[[], object] = lambda: None) -> None:
+        self.looks = 0
+        self._at, self._meanwhile = at, meanwhile
+
+    def look(self, _seconds: float) -> list[tuple[int, int]]:
+        self.looks += 1
+        self._meanwhile()
+        return [(0, select.POLLIN)] if self.looks >= self._at else []
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+
+
+def quick() -> Spin:
+    made = Spin()
+    made.wait(Answer().look)
+    made.learn(SECONDS / 2)
+    return made
+
+
+def test_a_first_answer_is_not_looked_for() -> None:
+    made, answer = Spin(), Answer()
+    for _ in range(2):
+        assert made.wait(answer.look) <= time.monotonic()
+    assert answer.looks == 0
+
+
+@pytest.mark.usefixtures("two")
+def test_it_looks_until_there_is_an_answer_or_until_it_is_time_to_sleep() -> None:
+    made, coming, none = quick(), Answer(at=3), Answer()
+    made.wait(coming.look)
+    assert coming.looks == 3
+    began = made.wait(none.look)
+    assert none.looks > 3
+    assert time.monotonic() - began >= SECONDS
+
+
+@pytest.mark.usefixtures("two")
+def test_after_a_slow_answer_it_sleeps_at_once_until_a_quick_one_comes() -> None:
+    made, answer = quick(), Answer()
+    made.learn(SECONDS * 2)
+    made.wait(answer.look)
+    assert answer.looks == 0
+    made.learn(SECONDS / 2)
+    made.wait(answer.look)
+    assert answer.looks
+
+
+@pytest.mark.usefixtures("two")
+def test_it_stops_looking_when_another_session_is_asked() -> None:
+    mine, other = quick(), quick()
+    answer = Answer()
+    mine.wait(answer.look)
+    assert answer.looks == 0, "the other one was asked last"
+    answer = Answer(meanwhile=lambda: other.wait(Answer().look))
+    mine.wait(answer.look)
+    assert answer.looks == 1
+
+
+def test_it_sleeps_where_the_worker_needs_the_same_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
+    made, answer = quick(), Answer()
+    made.wait(answer.look)
+    assert answer.looks == 0
