@@ -1,8 +1,8 @@
 # `make demo` and `make test` set up everything they need in .venv.
 # PYTHON names an interpreter (3.11 or newer); VENV another place for the environment; JOBS how many parts of the tests
-# run at a time (most of them wait); TESTS more options for them (`.venv/bin/python -m tests --help`); FUZZ, SECONDS_EACH
-# and SEED say which fuzzer runs, for how long, and with which inputs; OUT where `make evidence` writes, and EVIDENCE more
-# options for it (`.venv/bin/python -m tests.evidence --help`).
+# run at a time (most of them wait); TESTS more options for them (`.venv/bin/python -m tests --help`); TYPES which type
+# checkers read the code; FUZZ, SECONDS_EACH and SEED say which fuzzer runs, for how long, and with which inputs; OUT where
+# `make evidence` writes, and EVIDENCE more options for it (`.venv/bin/python -m tests.evidence --help`).
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -10,6 +10,7 @@ READY := $(VENV)/.ready
 JOBS ?= 5
 FUZZ ?= all
 SECONDS_EACH ?= 60
+TYPES ?= mypy pyright
 
 .PHONY: help demo quick test parts coverage fuzz evidence lint docs docs-serve bench goals bench-peers live sbom clean
 
@@ -56,8 +57,8 @@ evidence: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/typos
-	$(BIN)/mypy
-	$(BIN)/pyright --level error --pythonpath $(BIN)/python
+	$(if $(filter mypy,$(TYPES)),$(BIN)/mypy)
+	$(if $(filter pyright,$(TYPES)),$(BIN)/pyright --level error --pythonpath $(BIN)/python)
 	$(BIN)/zizmor --quiet --offline .
 
 # Material for MkDocs announces its successor whenever it runs.

@@ -9,13 +9,14 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 from benchmarks.runner import Case, benchmark
 from rlm_secure import Policy
 
 CELL = "1 + 1"
-_CHILD = f"print(eval(compile({CELL!r}, '<cell>', 'eval')))"
+_CHILD = f"print(eval(compile({CELL!r}, '<cell>', 'eval')), flush=True)"
 _MODULES = ", ".join((*Policy.load("strict").language.modules, "RestrictedPython"))
 
 
@@ -26,7 +27,7 @@ def _child(program: str) -> str:
 _LIBRARY = f"""
 from rlm_secure import Sandbox
 with Sandbox() as sandbox:
-    print(sandbox.run({CELL!r}).text)
+    print(sandbox.run({CELL!r}).text, flush=True)
 """
 PROGRAMS = {
     "python -c pass": ["-c", "pass"],
@@ -39,6 +40,8 @@ PROGRAMS = {
     "Sandbox().run": ["-c", _LIBRARY],
     "rlm-secure exec -c": ["-m", "rlm_secure", "exec", "-c", CELL],
 }
+#: Those that write no result.
+SILENT = ("python -c pass", "python -I -S -c pass", "import rlm_secure")
 
 
 def started(arguments: Sequence[str]) -> Callable[[], None]:
@@ -48,6 +51,21 @@ def started(arguments: Sequence[str]) -> Callable[[], None]:
         subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
 
     return action
+
+
+def answered(name: str, arguments: Sequence[str]) -> Case:
+    """The time until a program writes its first line. It ends untimed."""
+    took = 0.0
+
+    def action() -> None:
+        nonlocal took
+        began = time.perf_counter()
+        with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE) as process:
+            assert process.stdout and process.stdout.readline() == b"2\n"
+            took = time.perf_counter() - began
+        assert process.returncode == 0
+
+    return Case(name, action, value=lambda: took)
 
 
 def processor(arguments: Sequence[str]) -> Case:
@@ -72,6 +90,12 @@ def processor(arguments: Sequence[str]) -> Case:
 def start() -> Iterator[Sequence[Case]]:
     """The wall time of each program."""
     yield [Case(name, started(arguments)) for name, arguments in PROGRAMS.items()]
+
+
+@benchmark("first-result", "from the start of a program to its first result")
+def first_result() -> Iterator[Sequence[Case]]:
+    """The wall time of each program that has one."""
+    yield [answered(name, arguments) for name, arguments in PROGRAMS.items() if name not in SILENT]
 
 
 @benchmark("start-cpu", "the same in CPU time, of all its processes")
