@@ -205,6 +205,14 @@ def test_lists_of_one_have_their_turns_at_different_pushes(monkeypatch):
     assert 1 <= sum(alone) <= 8
 
 
+def test_what_costs_most_has_its_turns_where_nothing_else_has(monkeypatch):
+    for turn in range(30):
+        monkeypatch.setenv("RLM_SECURE_TURN", str(turn))
+        pages = share.share(["home", "a", "b", "c", "d"], 10, "tests/docs/test_site.py")
+        peers = share.share(["each case"], 10, "tests/test_bench_peers.py")
+        assert len(pages) == (turn % 10 < 5) and len(peers) == (turn % 10 == 7)
+
+
 class _Item:
     """What the hook asks of a test."""
 
