@@ -205,12 +205,14 @@ def test_lists_of_one_have_their_turns_at_different_pushes(monkeypatch):
     assert 1 <= sum(alone) <= 8
 
 
-def test_what_costs_most_has_its_turns_where_nothing_else_has(monkeypatch):
-    for turn in range(30):
+def test_what_costs_most_is_mostly_alone_at_a_push(monkeypatch):
+    heavy = {"docs/test_site.py": (5, 20), "browser/test_browser.py": (3, 5), "audit/test_page.py": (1, 10), "test_bench_peers.py": (1, 10)}
+    met = []
+    for turn in range(20):
         monkeypatch.setenv("RLM_SECURE_TURN", str(turn))
-        pages = share.share(["home", "a", "b", "c", "d"], 10, "tests/docs/test_site.py")
-        peers = share.share(["each case"], 10, "tests/test_bench_peers.py")
-        assert len(pages) == (turn % 10 < 5) and len(peers) == (turn % 10 == 7)
+        met.append(sum(len(share.share([*range(count)], of, f"tests/{name}")) for name, (count, of) in heavy.items()))
+    assert sum(met) == 5 + 12 + 2 + 2
+    assert sorted(met)[-4:] == [1, 2, 2, 2]
 
 
 class _Item:

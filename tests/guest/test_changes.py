@@ -223,6 +223,26 @@ def test_a_cell_that_disturbs_its_description_leaves_no_false_one(sandbox: Sandb
     assert sandbox.run("x").check().locals["x"] == [2]
 
 
+CLEANS_UP = "{}try:\n        yield\n    finally:\n        {}\n"
+#: Cells whose code also runs behind their last line: what they do there to `x`, which a cell before bound to [1].
+LATE = {
+    "the text of the last value": "class R:\n    def __repr__(self):\n        x.append(2)\n        return 'r'\nx\nR()",
+    "the end of the last value": f"def g():\n    {CLEANS_UP.format('', 'x.append(2)')}def made():\n    it = g()\n    next(it)\n    return it\nx\nmade()",
+    "the end of what a name of the session had": f"def g():\n    {CLEANS_UP.format('', 'x.append(2)')}llm_query = g()\nnext(llm_query)\nx",
+    "a new object": f"def g():\n    {CLEANS_UP.format('global x' + chr(10) + '    ', 'x = [1, 2]')}llm_query = g()\nnext(llm_query)\npass",
+}
+
+
+@pytest.mark.attack("language")
+@pytest.mark.parametrize("cell", LATE.values(), ids=LATE)
+def test_what_runs_behind_the_last_line_is_described(sandbox: Sandbox, cell: str) -> None:
+    sandbox.run("x = [1]").check()
+    told = sandbox.run(cell).check()
+    assert told.locals["x"] == [1, 2]
+    assert told.values["x"] == [1, 2]
+    assert sandbox.run("print(x)").stdout == "[1, 2]\n"
+
+
 @pytest.mark.attack("language")
 def test_a_result_without_room_for_its_variables_leaves_no_false_one(sandbox: Sandbox) -> None:
     sandbox.run("x = 1").check()

@@ -175,18 +175,21 @@ class Repl:
             described[name] = entry
         return described, bound
 
-    def whole(
-        self, described: dict[str, Any], bound: frozenset[str], mentioned: frozenset[str]
-    ) -> dict[str, Any] | None:
+    def last(self) -> tuple[dict[str, Any] | None, int]:
+        """The description of the value of the cell's last expression, and how many brackets and commas it takes.
+
+        None if the cell ended on none. Its text comes from its own method, which is code of the cell.
+        """
+        if guards.VALUE not in self.namespace:
+            return None, 0
+        return self._described(self.namespace[guards.VALUE], _WHOLE_NODES - self._answered)
+
+    def whole(self, described: dict[str, Any], bound: frozenset[str], mentioned: frozenset[str], taken: int) -> None:
         """Add to the variables `described` the values that a cell bound, whole, and the small ones that it mentioned.
 
-        Returns the description of the value of its last expression, None if it ended on none. Others can be asked for.
+        `taken` are the brackets and commas of the result's value. Others can be asked for.
         """
-        entry = None
-        room, nodes = self._result_bytes // 8, _WHOLE_NODES - self._answered
-        if guards.VALUE in self.namespace:
-            entry, held = self._described(self.namespace[guards.VALUE], nodes)
-            nodes -= held
+        room, nodes = self._result_bytes // 8, _WHOLE_NODES - self._answered - taken
         small = _MENTIONED_NODES
         for name, about in described.items():
             value = self.namespace.get(name, _MISSING)
@@ -194,18 +197,17 @@ class Repl:
                 continue
             if name in bound:
                 limit = self._value_bytes
-                found, taken, held = values.whole(value, min(limit, room), nodes)
+                found, size, held = values.whole(value, min(limit, room), nodes)
             else:
                 limit = min(_MENTIONED_BYTES, self._value_bytes)
-                found, taken, held = values.whole(value, min(limit, room), min(small, nodes))
+                found, size, held = values.whole(value, min(limit, room), min(small, nodes))
                 small -= held
             # What is too large for the rest of the result only can be asked for, as can what was only mentioned.
             if "size" not in found or (
                 name in bound and (found["size"] > limit or values.length(value) > _ASKED_NODES)
             ):
                 about.update(found)
-            room, nodes = room - taken, nodes - held
-        return entry
+            room, nodes = room - size, nodes - held
 
     def forget_value(self) -> None:
         """Release the value of the last expression, which may run code of the cell."""

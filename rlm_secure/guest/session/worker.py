@@ -383,8 +383,14 @@ class SessionWorker:
         if answer:
             result["variables"] = None  # until they are described
             steps.append(lambda: self._answer(result))
-            steps.append(lambda: self._describe(result, mentioned[0] if mentioned else frozenset(), values=values))
-        self._conclude([*steps, repl.forget_value, repl.restore])
+        taken: list[int] = []
+        if values:
+            steps.append(lambda: self._last(result, taken))
+        steps += [repl.forget_value, repl.restore]
+        if answer:  # last: code of the cell runs in each of the other steps, and may change variables
+            names = mentioned[0] if mentioned else frozenset()
+            steps.append(lambda: self._describe(result, names, sum(taken), values=values))
+        self._conclude(steps)
         if answer:
             result["files"] = self._store.changed()
             if result["variables"] is not None:
@@ -463,12 +469,18 @@ class SessionWorker:
             result["error"] = {"kind": "refused", "message": message, "rule": "result-bytes"}
             self.errors.write(f"{message}\n")
 
-    def _describe(self, result: dict[str, Any], mentioned: frozenset[str], *, values: bool) -> None:
+    def _last(self, result: dict[str, Any], taken: list[int]) -> None:
+        """Put the value of the last expression into `result`, and into `taken` how many brackets and commas it has."""
+        result["value"], held = self._repl.last()
+        taken.append(held)
+
+    def _describe(self, result: dict[str, Any], mentioned: frozenset[str], taken: int, *, values: bool) -> None:
         """Put the variables into `result` that the cell bound, or can have changed."""
         repl = self._repl
         described, bound = repl.variables(mentioned)
-        value = repl.whole(described, bound, mentioned) if values else None
-        result.update(variables=described, value=value)
+        if values:
+            repl.whole(described, bound, mentioned, taken)
+        result["variables"] = described
 
     def _told(self, described: dict[str, Any]) -> list[str] | None:
         """Note that the host is told of the variables `described`. Returns the names that are gone."""
