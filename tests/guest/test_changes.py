@@ -243,6 +243,32 @@ def test_what_runs_behind_the_last_line_is_described(sandbox: Sandbox, cell: str
     assert sandbox.run("print(x)").stdout == "[1, 2]\n"
 
 
+FORGES = """
+class Box: pass
+def arm():
+    box = Box()
+    def late():
+        global llm_query
+        hold = box
+        try:
+            yield
+        finally:
+            llm_query = lambda prompt: 'forged'
+    box.it = late()
+    next(box.it)
+pad = [[i] for i in range({})]
+arm()
+"""
+
+
+@pytest.mark.attack("language")
+@pytest.mark.parametrize("size", range(2_500, 3_500, 100))
+def test_no_collection_gives_a_name_another_meaning_once_it_is_restored(sandbox: Sandbox, size: int) -> None:
+    """One that begins while variables are described closes the generator before, or not at all."""
+    sandbox.run(FORGES.format(size)).check()
+    assert "forged" not in sandbox.run("print(llm_query('q'))").stdout
+
+
 @pytest.mark.attack("language")
 def test_a_result_without_room_for_its_variables_leaves_no_false_one(sandbox: Sandbox) -> None:
     sandbox.run("x = 1").check()

@@ -9,6 +9,8 @@ beside the host's.
 from __future__ import annotations
 
 import os
+import select
+import socket
 import time
 from collections.abc import Callable
 
@@ -24,8 +26,8 @@ class Spin:
     def __init__(self) -> None:
         self._pays = False
 
-    def wait(self, ready: Callable[[int], object]) -> float:
-        """Return at once, or when `ready(0)` finds an answer, or when it is time to sleep.
+    def wait(self, connection: socket.socket) -> float:
+        """Return at once, or when there is something to read, or when it is time to sleep.
 
         Returns the time.monotonic() of the call.
         """
@@ -34,6 +36,7 @@ class Spin:
         if _latest is not self:
             _latest = self
         elif self._pays:
+            ready = _readable(connection)
             while _latest is self and time.monotonic() - began < SECONDS and not ready(0):
                 pass
         return began
@@ -42,6 +45,13 @@ class Spin:
         """Note how long the answer took."""
         if (seconds < SECONDS) is not self._pays:
             self._pays = seconds < SECONDS and len(os.sched_getaffinity(0)) > 1
+
+
+def _readable(connection: socket.socket) -> Callable[[int], object]:
+    # A new object each time: a signal handler may use the session that it has interrupted here.
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return poll.poll
 
 
 #: Of the worker that was asked last, in any thread.

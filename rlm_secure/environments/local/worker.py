@@ -250,7 +250,7 @@ class Worker:
         The worker is stopped until the host sends the next frame: a hostile one would otherwise run on, and its time
         would count as the host's, while the frame is decoded or the call is answered.
         """
-        began = self._spin.wait(self._readable.poll)
+        began = self._spin.wait(self._socket)
         data = self._frame(deadline, self._limits.result_bytes)
         self.stop()
         self._spin.learn(self._stopped_since - began)

@@ -119,18 +119,20 @@ class Repl:
         """Bind `name` to the object that the name `target` is bound to."""
         self.assign(name, self.namespace[target])
 
-    def restore(self) -> None:
-        """Restore every overwritten name. An `answer` that is no longer a dict is replaced by a new one.
+    def restore(self) -> bool:
+        """Restore every overwritten name, and return whether there was one. An `answer` that is no longer a dict is
+        replaced by a new one.
 
         Releasing what was there may close a generator of the cell, whose `finally` may overwrite names again. What does
         so time after time is not released.
         """
-        for _ in range(_ROUNDS):
+        for number in range(_ROUNDS):
             replaced = self._replace()
             if not replaced:
-                return
+                return number > 0
             replaced.clear()
         self._unreleased.append(self._replace())
+        return True
 
     def _replace(self) -> list[Any]:
         """Restore every overwritten name, and return what was there."""

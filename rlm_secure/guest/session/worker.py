@@ -386,10 +386,13 @@ class SessionWorker:
         taken: list[int] = []
         if values:
             steps.append(lambda: self._last(result, taken))
-        steps += [repl.forget_value, repl.restore]
-        if answer:  # last: code of the cell runs in each of the other steps, and may change variables
+        steps.append(repl.forget_value)
+        if answer:
             names = mentioned[0] if mentioned else frozenset()
             steps.append(lambda: self._describe(result, names, sum(taken), values=values))
+            steps.append(lambda: self._restore(result, names, sum(taken), values=values))
+        else:
+            steps.append(repl.restore)
         self._conclude(steps)
         if answer:
             result["files"] = self._store.changed()
@@ -481,6 +484,16 @@ class SessionWorker:
         if values:
             repl.whole(described, bound, mentioned, taken)
         result["variables"] = described
+
+    def _restore(self, result: dict[str, Any], mentioned: frozenset[str], taken: int, *, values: bool) -> None:
+        """Restore names. Where one was released, its code may have changed variables: they are described once more.
+
+        Not before the first description: a collection in it may run code of the cell, too, and bind names anew. The
+        second one begins none.
+        """
+        if self._repl.restore():
+            gc.disable()
+            self._describe(result, mentioned, taken, values=values)
 
     def _told(self, described: dict[str, Any]) -> list[str] | None:
         """Note that the host is told of the variables `described`. Returns the names that are gone."""
