@@ -120,11 +120,10 @@ class Repl:
         self.assign(name, self.namespace[target])
 
     def restore(self) -> bool:
-        """Restore every overwritten name, and return whether there was one. An `answer` that is no longer a dict is
-        replaced by a new one.
+        """Restore every overwritten name. Returns whether there was one.
 
-        Releasing what was there may close a generator of the cell, whose `finally` may overwrite names again. What does
-        so time after time is not released.
+        An `answer` that is no longer a dict is replaced by a new one. Releasing what was there may close a generator of
+        the cell, whose `finally` may overwrite names again. What does so time after time is not released.
         """
         for number in range(_ROUNDS):
             replaced = self._replace()
