@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -11,7 +12,8 @@ from rlm_secure import Sandbox
 from rlm_secure.broker.protocol import MAX_NAMES
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.repl import REPL
-from rlm_secure.guest.session import changes
+from rlm_secure.guest.session import changes, worker
+from rlm_secure.guest.session.faults import CellInterrupted
 from rlm_secure.guest.session.repl import Repl
 
 
@@ -241,6 +243,29 @@ def test_what_runs_behind_the_last_line_is_described(sandbox: Sandbox, cell: str
     assert told.locals["x"] == [1, 2]
     assert told.values["x"] == [1, 2]
     assert sandbox.run("print(x)").stdout == "[1, 2]\n"
+
+
+@pytest.mark.parametrize(("disturbed", "told"), [({2}, {"x": 2}), ({2, 3}, {})])
+def test_a_description_that_is_interrupted_is_made_again_or_told_to_be_none(disturbed: set[int], told: dict[str, int]) -> None:
+    """The first one is older than what the release of a name's value did."""
+    made = worker.SessionWorker()
+    made._repl = repl(x=1)
+    names, describe, calls = made._repl.namespace, made._describe, itertools.count(1)
+
+    class Late:
+        def __del__(self) -> None:
+            names["x"] = 2
+
+    def disturbing(*given: Any, **named: Any) -> None:
+        if next(calls) in disturbed:
+            raise CellInterrupted
+        describe(*given, **named)
+
+    made._run(lambda: None, answer=True)
+    made._describe = disturbing  # type: ignore[method-assign]
+    result = made._run(lambda: names.update(llm_query=Late()), answer=True)
+    assert {name: each["value"] for name, each in result["variables"].items()} == told
+    assert made._run(lambda: None, answer=True)["variables"].keys() == ({"x"} if not told else set())
 
 
 FORGES = """

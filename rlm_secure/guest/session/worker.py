@@ -101,6 +101,7 @@ class SessionWorker:
     def __init__(self) -> None:
         self._interruptible = False
         self._interrupted = False
+        self._stale = False  # what a result says of variables may be older than what code of its cell did at last
         self._options: dict[str, Any] = {}
         self._store = Store(0, 0)
         self._suspended: list[Any] = []
@@ -369,7 +370,7 @@ class SessionWorker:
         self.errors.clear()
         repl = self._repl
         repl.begin()
-        self._interrupted = False
+        self._interrupted = self._stale = False
         if streams:
             self.output.to(lambda text: self._ask({"call": "output", "stream": "stdout", "text": text}))
             self.errors.to(lambda text: self._ask({"call": "output", "stream": "stderr", "text": text}))
@@ -396,7 +397,7 @@ class SessionWorker:
         self._conclude(steps)
         if answer:
             result["files"] = self._store.changed()
-            if result["variables"] is not None:
+            if result["variables"] is not None and not self._stale:
                 result["gone"] = self._told(result["variables"])
             else:  # code of the cell has prevented it, time after time: what the host was told may be wrong
                 self._repl.changes.forget()
@@ -491,9 +492,11 @@ class SessionWorker:
         Not before the first description: a collection in it may run code of the cell, too, and bind names anew. The
         second one begins none.
         """
-        if self._repl.restore():
+        again, self._stale = self._stale, True  # an interrupt may come between any two of these
+        if self._repl.restore() or again:
             gc.disable()
             self._describe(result, mentioned, taken, values=values)
+        self._stale = False
 
     def _told(self, described: dict[str, Any]) -> list[str] | None:
         """Note that the host is told of the variables `described`. Returns the names that are gone."""
