@@ -46,12 +46,12 @@ SHARED = {
     "tests/test_benchmarks_smoke.py": 6,
     "tests/test_typing.py": 5,
     "tests/audit": 4,
-    "tests/audit/test_page.py::test_the_page_works_in_a_browser": 10,
+    "tests/audit/test_page.py::test_the_page_works_in_a_browser": 5,
     "tests/evidence/test_evidence.py": 8,
     "tests/testing": 5,
     # A browser draws without a graphics card.
     "tests/browser": 5,
-    "tests/docs/test_site.py::test_pages_work_in_a_browser": 20,  # every fourth push looks at one page of the five kinds
+    "tests/docs/test_site.py::test_pages_work_in_a_browser": 10,  # every second push looks at one page of the five kinds
     # Growth, measured: what is linear today is not quadratic tomorrow without anybody's touching it.
     "tests/clients/test_hostile_provider.py::test_a_hostile_provider_costs_no_more_than_the_policy_says": 4,
     "tests/growth": 4,

@@ -85,7 +85,7 @@ class Repl:
         """Reset the state of the last cell: its answer, and what its guards refused."""
         violations.forget()
         self.final: dict[str, Any] | None = None
-        self._answered = 0
+        self._answered = self._taken = 0
         self._ended: weakref.ref[FinalAnswerCalled] | None = None
 
     def ended_by(self, raised: BaseException) -> bool:
@@ -176,21 +176,22 @@ class Repl:
             described[name] = entry
         return described, bound
 
-    def last(self) -> tuple[dict[str, Any] | None, int]:
-        """The description of the value of the cell's last expression, and how many brackets and commas it takes.
+    def last(self) -> dict[str, Any] | None:
+        """The description of the value of the cell's last expression; None if it ended on none.
 
-        None if the cell ended on none. Its text comes from its own method, which is code of the cell.
+        Its text comes from its own method, which is code of the cell.
         """
         if guards.VALUE not in self.namespace:
-            return None, 0
-        return self._described(self.namespace[guards.VALUE], _WHOLE_NODES - self._answered)
+            return None
+        entry, self._taken = self._described(self.namespace[guards.VALUE], _WHOLE_NODES - self._answered)
+        return entry
 
-    def whole(self, described: dict[str, Any], bound: frozenset[str], mentioned: frozenset[str], taken: int) -> None:
+    def whole(self, described: dict[str, Any], bound: frozenset[str], mentioned: frozenset[str]) -> None:
         """Add to the variables `described` the values that a cell bound, whole, and the small ones that it mentioned.
 
-        `taken` are the brackets and commas of the result's value. Others can be asked for.
+        Others can be asked for.
         """
-        room, nodes = self._result_bytes // 8, _WHOLE_NODES - self._answered - taken
+        room, nodes = self._result_bytes // 8, _WHOLE_NODES - self._answered - self._taken
         small = _MENTIONED_NODES
         for name, about in described.items():
             value = self.namespace.get(name, _MISSING)
@@ -198,17 +199,17 @@ class Repl:
                 continue
             if name in bound:
                 limit = self._value_bytes
-                found, size, held = values.whole(value, min(limit, room), nodes)
+                found, taken, held = values.whole(value, min(limit, room), nodes)
             else:
                 limit = min(_MENTIONED_BYTES, self._value_bytes)
-                found, size, held = values.whole(value, min(limit, room), min(small, nodes))
+                found, taken, held = values.whole(value, min(limit, room), min(small, nodes))
                 small -= held
             # What is too large for the rest of the result only can be asked for, as can what was only mentioned.
             if "size" not in found or (
                 name in bound and (found["size"] > limit or values.length(value) > _ASKED_NODES)
             ):
                 about.update(found)
-            room, nodes = room - size, nodes - held
+            room, nodes = room - taken, nodes - held
 
     def forget_value(self) -> None:
         """Release the value of the last expression, which may run code of the cell."""

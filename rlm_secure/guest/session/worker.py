@@ -384,14 +384,13 @@ class SessionWorker:
         if answer:
             result["variables"] = None  # until they are described
             steps.append(lambda: self._answer(result))
-        taken: list[int] = []
         if values:
-            steps.append(lambda: self._last(result, taken))
+            steps.append(lambda: result.update(value=repl.last()))
         steps.append(repl.forget_value)
         if answer:
             names = mentioned[0] if mentioned else frozenset()
-            steps.append(lambda: self._describe(result, names, sum(taken), values=values))
-            steps.append(lambda: self._restore(result, names, sum(taken), values=values))
+            steps.append(lambda: self._describe(result, names, values=values))
+            steps.append(lambda: self._restore(result, names, values=values))
         else:
             steps.append(repl.restore)
         self._conclude(steps)
@@ -473,20 +472,15 @@ class SessionWorker:
             result["error"] = {"kind": "refused", "message": message, "rule": "result-bytes"}
             self.errors.write(f"{message}\n")
 
-    def _last(self, result: dict[str, Any], taken: list[int]) -> None:
-        """Put the value of the last expression into `result`, and into `taken` how many brackets and commas it has."""
-        result["value"], held = self._repl.last()
-        taken.append(held)
-
-    def _describe(self, result: dict[str, Any], mentioned: frozenset[str], taken: int, *, values: bool) -> None:
+    def _describe(self, result: dict[str, Any], mentioned: frozenset[str], *, values: bool) -> None:
         """Put the variables into `result` that the cell bound, or can have changed."""
         repl = self._repl
         described, bound = repl.variables(mentioned)
         if values:
-            repl.whole(described, bound, mentioned, taken)
+            repl.whole(described, bound, mentioned)
         result["variables"] = described
 
-    def _restore(self, result: dict[str, Any], mentioned: frozenset[str], taken: int, *, values: bool) -> None:
+    def _restore(self, result: dict[str, Any], mentioned: frozenset[str], *, values: bool) -> None:
         """Restore names. Where one was released, its code may have changed variables: they are described once more.
 
         Not before the first description: a collection in it may run code of the cell, too, and bind names anew. The
@@ -495,7 +489,7 @@ class SessionWorker:
         again, self._stale = self._stale, True  # an interrupt may come between any two of these
         if self._repl.restore() or again:
             gc.disable()
-            self._describe(result, mentioned, taken, values=values)
+            self._describe(result, mentioned, values=values)
         self._stale = False
 
     def _told(self, described: dict[str, Any]) -> list[str] | None:
