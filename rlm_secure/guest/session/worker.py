@@ -396,8 +396,10 @@ class SessionWorker:
         self._conclude(steps)
         if answer:
             result["files"] = self._store.changed()
-            if result["variables"] is not None and not self._stale:
+            if result["variables"] is not None:
                 result["gone"] = self._told(result["variables"])
+                if self._stale:
+                    self._repl.changes.forget()  # the next result describes all
             else:  # code of the cell has prevented it, time after time: what the host was told may be wrong
                 self._repl.changes.forget()
                 result["variables"], result["gone"] = {}, None
