@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Iterator
 from typing import Any, cast
@@ -261,11 +262,14 @@ def test_a_description_that_is_interrupted_is_made_again_or_with_the_next_result
             raise CellInterrupted
         describe(*given, **named)
 
-    made._run(lambda: None, answer=True)
-    made._describe = disturbing  # type: ignore[method-assign]
-    result = made._run(lambda: names.update(llm_query=Late()), answer=True)
+    try:
+        made._run(lambda: None, answer=True)
+        made._describe = disturbing  # type: ignore[method-assign]
+        result = made._run(lambda: names.update(llm_query=Late()), answer=True)
+        later = made._run(lambda: None, answer=True)["variables"]
+    finally:
+        gc.enable()  # a worker collects in code of cells only
     assert result["variables"].get("x", {}).get("value") == told
-    later = made._run(lambda: None, answer=True)["variables"]
     assert later == ({} if told == 2 else {"x": {"type": "int", "value": 2}})
 
 
