@@ -150,6 +150,27 @@ def test_a_zygote_and_a_session_on(kernel: str) -> None:
     assert guest.end() == 0
 
 
+def limits_of(process: int) -> dict[str, str]:
+    lines = Path(f"/proc/{pidfd.pid_of(process)}/limits").read_text().splitlines()[1:]
+    return {line[:26].strip(): line[26:] for line in lines}
+
+
+def test_what_is_forked_while_the_walls_are_tested_is_walled_in_as_every_other() -> None:
+    guest = Guest()
+    with session(guest) as first:  # the configuration is the only message before it
+        levels = guest.booted()
+        assert set(levels.values()) == {"full"}
+        with session(guest) as second:
+            said = []
+            for talk in (first, second):
+                talk.say({"op": "setup", "profile": "worker", "limits": {"NPROC": 0}})
+                assert talk.pidfd is not None
+                said.append((talk.hear(), limits_of(talk.pidfd)))
+            assert said[0] == said[1]
+            assert said[0][1]["Max msgqueue size"].split() == ["0", "0", "bytes"]
+    assert guest.end() == 0
+
+
 def test_a_zygote_that_raises_no_wall_says_so_of_each() -> None:
     off = {"worker": None, "worker-checkpoint": None}
     guest = Guest(namespaces=False, landlock=False, mdwe=False, profiles=off)

@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments.local import launch, listener, pidfd, pool
+from rlm_secure.environments.local import cgroup, launch, listener, pidfd, pool
 from rlm_secure.environments.local import zygote as zygotes
 from rlm_secure.environments.local.prefork import ProcessSetup
+from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.replay import begin
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy import load_policy
@@ -120,6 +121,83 @@ def test_what_comes_with_an_answer_that_cannot_be_read_is_closed() -> None:
     assert said(confuses).startswith("the zygote is gone: the sandbox broke the protocol")
 
 
+def blank(source: zygotes.Zygote) -> SessionProcess:
+    process = source._preforked._blank
+    assert process is not None
+    return process
+
+
+def test_the_first_session_is_the_process_that_was_forked_while_the_walls_were_tested() -> None:
+    def body() -> object:
+        grouped = isinstance(cgroup.parents(os.getpid()), cgroup.Parents)
+        with contextlib.closing(zygotes.Zygote(zygotes.Plan(rlimits=False))) as source:
+            assert blank(source).group is None, "nobody limits it"
+        with contextlib.closing(zygotes.Zygote(zygotes.Plan())) as source:
+            expected = blank(source)
+            assert (expected.group is not None) is grouped
+            first, second = source.spawn(SETUP), source.spawn(SETUP)
+            assert first is expected and second.pid != first.pid
+            for process in (first, second):
+                process.end()
+        return True
+
+    assert in_child(body) == "True"
+
+
+def test_a_first_session_that_died_before_it_was_wanted_is_replaced() -> None:
+    def body() -> object:
+        before = descriptors()
+        with contextlib.closing(zygotes.Zygote(zygotes.Plan())) as source:
+            blank(source).kill()
+            assert pidfd.ended(blank(source).pidfd, 10)
+            process = source.spawn(SETUP)
+            assert process.alive()
+            process.end()
+        return descriptors() - before
+
+    assert in_child(body) == "0"
+
+
+@pytest.mark.parametrize("leave", [zygotes.Zygote.close, zygotes.Zygote.retire, zygotes.Zygote.forget])
+def test_a_first_session_that_nobody_wanted_ends_with_its_zygote(leave: Callable[[zygotes.Zygote], None]) -> None:
+    def body() -> object:
+        before = descriptors()
+        source = zygotes.Zygote(zygotes.Plan())
+        process = os.dup(blank(source).pidfd)
+        pid = source._process.pid
+        leave(source)
+        assert pidfd.ended(process, 10)
+        os.close(process)
+        if leave is zygotes.Zygote.forget:
+            os.waitpid(pid, 0)
+        return descriptors() - before
+
+    assert in_child(body) == "0"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, EnvironmentUnavailable])
+def test_a_zygote_that_does_not_come_up_leaves_nothing_of_its_first_session(error: type[BaseException]) -> None:
+    def body() -> object:
+        keep, kept = zygotes.Zygote._keep_first, []
+
+        def breaks(source: zygotes.Zygote, *answer: Any) -> None:
+            keep(source, *answer)
+            kept.append(os.dup(blank(source).pidfd))
+            raise error("the zygote did not answer within 60 s")
+
+        before = descriptors()
+        zygotes.Zygote._keep_first = breaks  # type: ignore[method-assign]
+        try:
+            zygotes.Zygote(zygotes.Plan())
+        except (KeyboardInterrupt, EnvironmentUnavailable) as raised:
+            assert isinstance(raised, error)
+        assert pidfd.ended(kept[0], 10)
+        os.close(kept[0])
+        return descriptors() - before
+
+    assert in_child(body) == "0"
+
+
 @pytest.mark.parametrize("gives_up", [KeyboardInterrupt, EnvironmentUnavailable])
 def test_an_answer_that_nobody_waits_for_any_more_is_not_taken_for_the_next(gives_up: type[BaseException]) -> None:
     """Every later one would be one too late: of another session's end, or process."""
@@ -132,6 +210,7 @@ def test_an_answer_that_nobody_waits_for_any_more_is_not_taken_for_the_next(give
 
     def body() -> object:
         source = zygotes.Zygote(zygotes.Plan())
+        source.spawn(SETUP).end()  # the one that came with the walls, for which nobody has to ask
         before, patient = descriptors(), select.poll
         select.poll = Impatient  # type: ignore[assignment, misc]
         with contextlib.suppress(gives_up):

@@ -1,4 +1,7 @@
-"""The next session's process, prepared while idle: sealed with the setup of the last two sessions, in a cgroup."""
+"""The next session's process, prepared while idle: sealed with the setup of the last two sessions, in a cgroup.
+
+The first one of a zygote is forked while that tests its walls, and is blank: it gets its setup when it is wanted.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +65,24 @@ class PreforkedProcess:
         self._expected: ProcessSetup | None = None
         self._last: ProcessSetup | None = None
         self._waiting: tuple[ProcessSetup, SessionProcess] | None = None
+        self._blank: SessionProcess | None = None
+
+    def keep(self, process: SessionProcess, *, grouped: bool) -> None:
+        """Keep a process that was sent no setup; `grouped`, it joins a cgroup now, which can take milliseconds."""
+        self._blank = process
+        if grouped and not isinstance(group := cgroup.join(process.pidfd), str):
+            process.group = group
+
+    def blank(self) -> SessionProcess | None:
+        """The process that was sent no setup, if there is one and it is alive."""
+        with self._lock:
+            blank = self._blank
+            alive = blank is not None and blank.alive()
+            self._blank = None
+        if blank is not None and not alive:
+            blank.end()
+            return None
+        return blank
 
     def take(self, setup: ProcessSetup) -> SessionProcess | None:
         """The prepared process if it is alive and has this `setup`, else None. Also notes what to prepare next."""
@@ -100,15 +121,19 @@ class PreforkedProcess:
     def forget(self) -> None:
         """In a forked child of the host: close our descriptors, and leave the process alone."""
         waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting[1].end(alive=False)
+        blank, self._blank = self._blank, None
+        for process in (waiting and waiting[1], blank):
+            if process is not None:
+                process.end(alive=False)
 
     def clear(self) -> None:
         """Kill it: it will not be needed."""
         with self._lock:
             waiting, self._waiting, self._expected = self._waiting, None, None
-        if waiting is not None:
-            waiting[1].end()
+            blank, self._blank = self._blank, None
+        for process in (waiting and waiting[1], blank):
+            if process is not None:
+                process.end()
 
 
 def _group(process: SessionProcess, bounds: CgroupBounds) -> cgroup.Group | None:

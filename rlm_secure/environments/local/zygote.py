@@ -19,7 +19,7 @@ import subprocess
 import threading
 import time
 import zoneinfo
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,14 +102,7 @@ class Zygote:
 
         Raises EnvironmentUnavailable.
         """
-        answer, fds = self._ask({"op": "fork"})
-        if "pid" not in answer or len(fds) != 2:
-            for fd in fds:
-                os.close(fd)
-            raise EnvironmentUnavailable(f"the zygote could not start a session: {answer.get('error', 'no pidfd')}")
-        with self._lock:
-            self._live += 1
-        process = SessionProcess(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self)
+        process = self._preforked.blank() or self._forked(*self._ask({"op": "fork"}))
         try:
             # Small enough not to block on an empty socket. The zygote itself does not see it.
             process.connection.sendall(setup.frame(warm=warm))
@@ -120,6 +113,21 @@ class Zygote:
             process.end()
             raise
         return process
+
+    def _forked(self, answer: Mapping[str, Any], fds: list[int]) -> SessionProcess:
+        if "pid" not in answer or len(fds) != 2:
+            for fd in fds:
+                os.close(fd)
+            raise EnvironmentUnavailable(f"the zygote could not start a session: {answer.get('error', 'no pidfd')}")
+        with self._lock:
+            self._live += 1
+        return SessionProcess(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self)
+
+    def _keep_first(self, answer: Mapping[str, Any], fds: list[int]) -> None:
+        """Keep the session that was forked while the walls were tested. Where there is none, the next request says why.
+        """
+        with contextlib.suppress(EnvironmentUnavailable):
+            self._preforked.keep(self._forked(answer, fds), grouped=self.plan.rlimits)
 
     def while_idle(self) -> None:
         """Prepare what the next session would wait for: its process, or the zygote that comes after this one."""
@@ -207,9 +215,12 @@ class Zygote:
             "packages": {"names": self.plan.packages, "paths": packages.folders(self.plan.packages)},
         }
         try:
-            booted, _ = self._ask(config, seconds=_BOOT_SECONDS, limit=_MESSAGE)
-        except EnvironmentUnavailable:
+            booted, _ = self._ask(config, seconds=_BOOT_SECONDS, limit=_MESSAGE, forked=self._keep_first)
+        except BaseException as error:  # Ctrl-C as well: the first session must not outlive it
             self._control.close()
+            self._preforked.clear()
+            if not isinstance(error, EnvironmentUnavailable):
+                raise
             raise EnvironmentUnavailable(
                 f"the sandbox's first process did not start: {startup.ending(self._process, self._errors)}; set "
                 "RLM_SECURE_DEBUG_ZYGOTE=1 to see all that it writes"
@@ -220,8 +231,16 @@ class Zygote:
         self.details = booted["details"]
 
     def _ask(
-        self, message: Mapping[str, Any], seconds: float = _ANSWER_SECONDS, limit: int = _ANSWER
+        self,
+        message: Mapping[str, Any],
+        seconds: float = _ANSWER_SECONDS,
+        limit: int = _ANSWER,
+        forked: Callable[[dict[str, Any], list[int]], None] | None = None,
     ) -> tuple[dict[str, Any], list[int]]:
+        """The answer to `message`, and the descriptors that came with it.
+
+        With `forked`, a session is asked for at the same time, and `forked` gets that answer, which comes earlier.
+        """
         with self._lock:
             if self._asking:  # the garbage collector ends a session in the thread that waits for another answer
                 raise EnvironmentUnavailable("the zygote is asked something else; try again")
@@ -230,8 +249,10 @@ class Zygote:
                 self._asking = True
                 until = time.monotonic() + seconds
                 # An answer to an earlier request may still arrive, if its caller was interrupted or gave up.
-                name = secrets.token_hex(8)
+                name, early = secrets.token_hex(8), secrets.token_hex(8)
                 self._control.send(json.dumps({**message, "id": name}).encode())
+                if forked is not None:
+                    self._control.send(json.dumps({"op": "fork", "id": early}).encode())
                 poll = select.poll()
                 poll.register(self._control, select.POLLIN)
                 while True:
@@ -244,6 +265,10 @@ class Zygote:
                     answer = decode(data, limit=limit)
                     if answer.get("id") == name:
                         return answer, received
+                    if forked is not None and answer.get("id") == early:
+                        mine, received = received, []
+                        forked(answer, mine)
+                        continue
                     for fd in received:  # no caller waits for this session: it ends when its socket closes
                         os.close(fd)
                     received = []

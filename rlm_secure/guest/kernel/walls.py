@@ -105,22 +105,27 @@ def shared_limits() -> str:
     return f"{said}, huge pages only where a cgroup counts them"
 
 
-def bound_message_queues(found: Walls) -> None:
-    """Set the limit on message queues, which gVisor refuses. Called in the zygote, after the walls were tested.
-
-    Where it is refused, only the filter limits message queues: it kills a process that opens one. Without a tested
-    filter, the wall is reported as missing.
-    """
-    if not found.held("rlimits"):
-        return
-    evidence = found.found["rlimits"][1]
+def bound_message_queues() -> str | None:
+    """Set the limit on message queues. Returns why the kernel refuses it, as gVisor does, or None."""
     try:
         seal.limit("MSGQUEUE", 0)
     except OSError as error:
-        if found.held("seccomp"):
-            found.note("rlimits", f"{evidence}; message queues by the filter alone ({error.strerror})")
-        else:
-            found.miss("rlimits", str(error.strerror))
+        return str(error.strerror)
+    return None
+
+
+def leave_message_queues(found: Walls, refused: str | None) -> None:
+    """Record what limits message queues if that limit was `refused`. Called after the walls were tested.
+
+    Then only the filter limits them: it kills a process that opens one. Without a tested filter, the wall is reported
+    as missing.
+    """
+    if refused is None or not found.held("rlimits"):
+        return
+    if found.held("seccomp"):
+        found.note("rlimits", f"{found.found['rlimits'][1]}; message queues by the filter alone ({refused})")
+    else:
+        found.miss("rlimits", refused)
 
 
 def _limits(limits: dict[str, Any]) -> str:
