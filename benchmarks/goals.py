@@ -109,9 +109,12 @@ GOALS = (
     ),
     Goal(
         "First start", "the same of `rlm-secure exec -c`", 90, "ms", _median("first-result", "rlm-secure exec -c", 1e3),
-        Floor("a plain program whose child imports what cells may use", _median("first-result", _IMPORTS, 1e3)),
-        "As above; the command starts that process before its own parser is imported. Half of the time is that"
-        " process's imports, a sixth its walls and their probes.",
+        Floor("the same start of a session without a wall and a command", _median("first-result", _BARE, 1e3)),
+        "As above; the command starts that process before its own parser is imported, and the first session seals"
+        " itself and joins its cgroup, which the kernel lets wait, while the walls are tested. Half of the time is the"
+        " imports of what cells may use and of their language layer: all is imported before the walls, because nothing"
+        " can be opened behind them. From one file in place of a zip and many they would take 9 ms less. Two plain"
+        " interpreters with those imports take 85 ms.",
     ),
     Goal(
         "Sessions", "processor time of a session with every wall: its start, one cell, its end", 3, "ms",

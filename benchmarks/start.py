@@ -29,6 +29,19 @@ from rlm_secure import Sandbox
 with Sandbox() as sandbox:
     print(sandbox.run({CELL!r}).text, flush=True)
 """
+# The command without its policy's walls, its command line and its messages: what is left is two interpreters, the
+# imports of both, and a session.
+_BARE = f"""
+from rlm_secure.environments.local import launch
+launch.ahead()
+from rlm_secure.environments.local.session import open_session
+from rlm_secure.environments.local.zygote import Plan
+from rlm_secure.policy import shipped
+plan = Plan(namespaces=False, landlock=False, seccomp=False, rlimits=False, mdwe=False)
+session = open_session(shipped.policy("strict"), plan=plan, required=())
+print(session.execute("print({CELL})", print).stdout, end="", flush=True)
+session.close()
+"""
 PROGRAMS = {
     "python -c pass": ["-c", "pass"],
     "python -I -S -c pass": ["-I", "-S", "-c", "pass"],
@@ -36,6 +49,7 @@ PROGRAMS = {
     "a plain child process": ["-c", _child(_CHILD)],
     # The least that a first session waits for: a process that has imported the modules of its cells, and its compiler.
     "a plain child process with the policy's modules": ["-c", _child(f"import {_MODULES}; {_CHILD}")],
+    "a session whose process has no walls": ["-c", _BARE],
     "import rlm_secure": ["-c", "import rlm_secure"],
     "Sandbox().run": ["-c", _LIBRARY],
     "rlm-secure exec -c": ["-m", "rlm_secure", "exec", "-c", CELL],
