@@ -69,6 +69,7 @@ class CellTransformer(RestrictingNodeTransformer):
         self._loop: tuple[int, Scope | None] = (0, None)
         self._on_parameters: list[tuple[ast.Attribute, str, str, Scope, ast.stmt | None, Any]] = []
         self._generators: list[ast.GeneratorExp] = []
+        self._named: set[ast.Call] = set()
         self._asynchronous = False
 
     def screen(self, tree: ast.Module) -> None:
@@ -186,9 +187,13 @@ class CellTransformer(RestrictingNodeTransformer):
 
     def _assigned(self, node: ast.Assign) -> None:
         self._simple(node)
-        target, scope = node.targets[0], self._scope
-        if isinstance(target, ast.Name) and len(node.targets) == 1 and scope.holds and not self._in_loop():
-            scope.assigned[target.id] = node
+        scope = self._scope
+        if not scope.holds or self._in_loop():
+            return
+        for target in node.targets:
+            for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(each, ast.Name):
+                    scope.assigned[each.id] = node
 
     def _in_loop(self) -> bool:
         waiting, scope = self._loop
@@ -225,9 +230,10 @@ class CellTransformer(RestrictingNodeTransformer):
             if len(node.args) not in counts or node.keywords or any(map(_is_starred, node.args)):
                 return
             if function.id == "type":
-                self._sites.add(self._sites.kind, node, inlined.is_small(node.args[0]), self._scope, self._looping())
+                small, named = inlined.is_small(node.args[0]), node in self._named
+                self._sites.add(self._sites.kind, node, small, named, self._scope, self._looping())
             elif not self.asks_always:
-                self._sites.add(self._sites.by_name, node, self._scope)
+                self._sites.add(self._sites.by_name, node, self._scope, self._looping())
         elif len(node.args) == 2:
             asked = node.args[1]
             each = asked.elts if isinstance(asked, ast.Tuple) else [asked]
@@ -349,12 +355,14 @@ class CellTransformer(RestrictingNodeTransformer):
             # x.__class__.__name__ is type(x).__name__: text, for any x.
             kind = nodes.call(names.TYPE, value, value.value)
             nodes.become(value, ast.Call, func=kind.func, args=kind.args, keywords=[])
+        elif name in names.TEXTS and isinstance(value, ast.Call):
+            self._named.add(value)
         if self.asks_always or name not in _INLINED:
             self._ask(node)
         elif name == "__class__":
             self._sites.add(self._sites.of_class, node, self._scope, self._looping())
         else:
-            self._sites.add(self._sites.text, node, self._scope)
+            self._sites.add(self._sites.text, node, self._scope, self._looping())
 
     def _refuse_attribute(self, node: ast.Attribute, rule: str) -> None:
         self.refuse(node, rule, f"the attribute {names.shown(node.attr)} is closed to cells; {names.advice(node.attr)}")
