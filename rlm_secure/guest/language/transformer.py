@@ -136,20 +136,24 @@ class CellTransformer(RestrictingNodeTransformer):
                 name.id = names.ANY_EXCEPTION
         if self._asynchronous:
             self._no_async_generators()
-        flagged: set[tuple[ast.AST, str]] = set()
+        of_parameters: dict[tuple[Any, str], list[Any]] = {}
         for site in self._on_parameters:
-            node, asks, attribute, scope, _, _ = site
-            value, function = node.value, scope.function
+            value, function = site[0].value, site[3].function
             if not isinstance(value, ast.Name) or function is None or value.id in self._stored:
                 self._sites.add(self._sites.of_own, *site)
-                continue
-            # The parameter is never bound again, so its class is tested once, at the start of the function.
-            flag = f"<{value.id} is known>"
-            otherwise = nodes.call(asks, node, value, nodes.constant(attribute, node))
-            node.value = nodes.choice(nodes.guard(flag, node), value, otherwise)
-            if (function, value.id) not in flagged:
-                flagged.add((function, value.id))
-                nodes.bind(function, flag, nodes.known(value))
+            else:
+                of_parameters.setdefault((function, value.id), []).append(site)
+        for (function, parameter), sites in of_parameters.items():
+            _, _, _, scope, _, loop = sites[0]
+            asked_once = len(sites) == 1 and scope.is_body and loop is None
+            # The parameter is never bound again, so its class is tested once: at its use, or as the function starts.
+            flag = f"<{parameter} is known>"
+            if not asked_once:
+                nodes.bind(function, flag, nodes.known(sites[0][0].value))
+            for node, asks, attribute, *_ in sites:
+                value = node.value
+                test = nodes.known(value) if asked_once else nodes.guard(flag, node)
+                node.value = nodes.choice(test, value, nodes.call(asks, node, value, nodes.constant(attribute, node)))
         self._sites.settle()
 
     def _declare(self, tree: ast.Module) -> None:
