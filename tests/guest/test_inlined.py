@@ -14,7 +14,7 @@ import pytest
 
 from rlm_secure.guest.language import compiler, formatting, inlined, names
 
-from .cells import LIMITS, Session, is_loot
+from .cells import LIMITS, Session, is_loot, plain
 
 #: Objects that write down what is asked of them, in the order in which it is asked.
 SETUP = """
@@ -545,6 +545,19 @@ print(go(Own(), [Own()])[0], {tuple(each) for each in go(Own(), [Own()])} == {('
 print([name for name in vars(Body) if not name.startswith('__')], [n for n in globals() if '<' in n], [n for n in dir() if '<' in n])
 """
     assert Session().run(source) == "['each', 'kept', 'local', 'own', 'values'] True\n['own'] [] []\n"
+
+
+def test_texts_of_the_class_of_a_class_are_those_of_python() -> None:
+    source = """
+import abc, enum, typing
+class A(abc.ABC): pass
+class E(enum.Enum): x = 1
+class P(typing.Protocol): pass
+for each in (A, E, E.x, P, int, len, lambda: 0):
+    print(type(each).__name__, type(each).__qualname__, type(each).__module__, [type(k).__name__ for k in (each, A)])
+print((lambda k: type(k).__name__)(E), type(E if A else 0).__module__)
+"""
+    assert Session().run(source) == plain(source)[0]
 
 
 def test_annotations_that_are_texts_are_as_they_were_written() -> None:

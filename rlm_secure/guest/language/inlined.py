@@ -4,6 +4,9 @@ A test and the use behind it must see one object. Between them other code can ru
 begin at any call, and it runs the `finally` of generators and callbacks of weak references, which bind global variables
 and those of closures. So what is tested is either a local variable that no other code can bind, or an expression whose
 value is held in one. Where neither is possible, a guard is called, which takes the object as its argument.
+
+A loop remembers what passed a test last, in a local variable of its function, and does not test that object again: the
+sets of these tests only grow, and a class or an exact str is never another one later.
 """
 
 from __future__ import annotations
@@ -156,8 +159,7 @@ class Sites:
         """`value.format`: native for an exact str that was found to read public attributes only."""
 
         def is_public(first: ast.expr, again: ast.expr) -> ast.expr:
-            public = placed(ast.Compare(again, [ast.In()], [guard(names.TEMPLATES, first)]), first)
-            return _all(_is_exact(first), public)
+            return _all(_is_exact(first), _is_in(again, names.TEMPLATES))
 
         self._read(node, names.ATTRIBUTE, scope, statement, is_public)
 

@@ -51,7 +51,8 @@ ORIGINAL = {name: f"<original {name}>" for name in ("type", "getattr", "hasattr"
 NATIVE = {name: f"<native {name}>" for name in ("getattr", "hasattr", "setattr")}
 #: Local variables of functions: an object that is asked about and then used, its class, and what a loop has met last: a
 #: class of the cell's own, a class that type() gives, and an exact str. Never variables of a module or a class, nor
-#: shared with another function: other code could bind them between the question and the use.
+#: shared with another function: other code could bind them between the question and the use. What was met last lives as
+#: long as the function runs, which no code can tell of a str, nor of a class: the session keeps these anyway.
 HELD = "<held>"
 KIND = "<kind>"
 LAST = "<last>"

@@ -359,7 +359,7 @@ class CellTransformer(RestrictingNodeTransformer):
             # x.__class__.__name__ is type(x).__name__: text, for any x.
             kind = nodes.call(names.TYPE, value, value.value)
             nodes.become(value, ast.Call, func=kind.func, args=kind.args, keywords=[])
-        elif name in names.TEXTS and isinstance(value, ast.Call):
+        elif name in _OF_ANY_CLASS and isinstance(value, ast.Call):
             self._named.add(value)
         if self.asks_always or name not in _INLINED:
             self._ask(node)
@@ -552,6 +552,8 @@ class CellTransformer(RestrictingNodeTransformer):
 _WATCHED = names.ABSENT
 #: Attributes that cells can set, and whose loads need a guard. Private ones have the same guard for both.
 _READ_BY_GUARD = names.GUARDED | names.OF_CONTEXTS | names.DEFINABLE
+#: Texts that every class has, and that are read without asking whether a cell may have the class itself.
+_OF_ANY_CLASS = frozenset({"__name__", "__qualname__", "__module__"})
 #: Data-model attributes that are compiled in line.
 _INLINED = names.TEXTS | {"__class__"}
 #: Builtins whose calls are compiled otherwise, and how many arguments such a call has.
