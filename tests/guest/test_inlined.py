@@ -609,6 +609,9 @@ def go():
     held[1].x = 1
     held[1].x += 1
     held[0]._y = 1
+    y = held[1]._y if held[0].x == 9 else held[1].x
+    held[0].x == 1 and held[1].end
+    held[0].x == 1 and held[0]._y
     held.clear()
     print('cleared')
 go()
