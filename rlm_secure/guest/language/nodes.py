@@ -48,17 +48,8 @@ def known(value: ast.Name, kinds: str = names.CLASSES) -> ast.expr:
 
 
 def choice(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
-    """`value if test else otherwise`, written as `otherwise if not test else value`.
-
-    What stands last goes on to what uses it without a jump, and `value` is the frequent one.
-    """
-    made: ast.expr = placed(ast.IfExp(negated(test), otherwise, value), otherwise)
-    return made
-
-
-def negated(test: ast.expr) -> ast.expr:
-    """`not test`, for a test, where the compiler makes nothing but the other jump of it."""
-    made: ast.expr = placed(ast.UnaryOp(ast.Not(), test), test)
+    """`value if test else otherwise`."""
+    made: ast.expr = placed(ast.IfExp(test, value, otherwise), otherwise)
     return made
 
 
