@@ -110,6 +110,8 @@ print(''.join(kept.texts))
 with contextlib.redirect_stdout(io.StringIO()) as out:
     print('inside')
     print('too', file=None)
+with contextlib.redirect_stderr(kept):
+    print('not there', kept.texts.count('not there'))
 print(repr(out.getvalue()))
 """,
 }
@@ -118,6 +120,11 @@ print(repr(out.getvalue()))
 @pytest.mark.parametrize("cell", HONEST.values(), ids=HONEST)
 def test_they_do_what_plain_python_does(cell: str) -> None:
     assert Session().run(cell) == plain(cell)[0]
+
+
+def test_print_refuses_other_keywords_by_its_own_name() -> None:
+    with pytest.raises(TypeError, match=r"^print\(\) got an unexpected keyword argument 'values'$"):
+        Session().run("print(1, values=2)")
 
 
 @pytest.mark.parametrize("builtin", ["getattr", "hasattr", "setattr", "delattr"])

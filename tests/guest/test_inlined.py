@@ -14,7 +14,7 @@ import pytest
 
 from rlm_secure.guest.language import compiler, formatting, inlined, names
 
-from .cells import LIMITS, Session, is_loot
+from .cells import LIMITS, Session, is_loot, plain
 
 #: Objects that write down what is asked of them, in the order in which it is asked.
 SETUP = """
@@ -75,6 +75,11 @@ STATEMENTS = [
     "unknown.b.x = note('v', 1)", "own.b.x = unknown", "own.x = (own := other)", "own.b.x = (other := own)",
     "own.x += (own := other)._y", "own, own.x = other, 2", "own.x = lambda: own.x",
     "own.x = [each.x for each in table if hasattr(each, 'x')]", "table[0].x, table[1].x = table[1].x, table[0].x",
+    "own.b.x: note('a', int)", "own.b.x = 1 if own.x == 99 else 2", "y = own.b._y if own.x == 99 else other.x",
+    "assert own.x != 99, own.b._y", "assert own.x == 99, own.b._y", "own.x == 99 and own.b._y", "1 > 2 > own.b._y",
+    "y = lambda: own.b._y", "y = [own.b._y for _ in ()], own.x", "del own.b.x, other.b.x", "raise KeyError(own.b._y)",
+    "p, q = own, other; p.x = q._y; q.x += p._y", "p = q = own; p.x = 5; q._y = 6", "(p, *q), r = [own, 1], slots; p.x = 2; r.x = 3",
+    "p, own.b.x = own, note('v', 4); p.x = own.b.x", "p, p = own, other; p.x = 4", "p, q = slots, checked; p.x = 1; q.x = 13",
 ]  # fmt: skip
 EXPRESSIONS = [
     "own._y", "own.b._y", "note('o', own)._y", "table[0].b._y", "own._none", "type(own)", "type(own) is Own", "type(own.b)",
@@ -98,6 +103,11 @@ EXPRESSIONS = [
     "(own := other)._y", "[each._y for each in own.b.__class__().items] if 0 else 1", "[q._y for p in table for q in [p.b]]",
     "(lambda own: [own._y for _ in '12'])(other)", "(own if 0 else own.b)._y",
     "[p.b._y for p in table if p.b._y]", "getattr((name := 'b'), name, 0)", "getattr([name := 'b', own][1], name).x",
+    "type(own).__doc__", "type(note('o', own)).__qualname__", "type(own.missing).__name__", "type(unknown).__name__",
+    "[type(each).__name__ for each in (Own, int, len, log.append, type)]", "(lambda each: type(each).__name__)(slots)",
+    "type(type(own)).__name__", "type(*[own]).__name__", "type(checked).__module__",
+    "[(lambda type: type(own).__name__)(each) for each in (type, lambda own: note)]",
+    "own.b._y if own.x == 99 else 0", "own.x if own.x == 1 else own.b._y", "own.x == 1 and own.b._y", "own.x == 99 < own.b._y",
 ]  # fmt: skip
 RECORD = "[repr(each) if type(each) in (int, str, list, dict, bool) else getattr(each, 'x', None) for each in (own, other)]"
 
@@ -379,6 +389,124 @@ def g(d):
     (n): str
     return getattr(d.b, n, None)
 loot = g(D())
+---
+class T(str): pass
+class A: __doc__ = 'text'
+class B: __doc__ = T('text')
+class C: __doc__ = A.__doc__
+def f():
+    found = []
+    for kind in (A, B, A, C, B, B, A):
+        found += [kind.__doc__, type(kind()).__doc__]
+    return found
+loot = [text for text in f() if type(text) is not str]
+loot = print.__globals__ if loot else None
+---
+getattr(print, 'x', None)
+def f(n):
+    found = []
+    for each in (1, 2):
+        found.append(getattr(f, n, None))
+        n = '__globals__'
+    return found
+loot = f('x')[1]
+---
+getattr(print, 'x', None)
+def f():
+    found = []
+    n, m = 'x', 1
+    for each in ('__globals__', '__globals__'):
+        found.append(getattr(f, n, None))
+        [n := each for _ in '1']
+    return found
+loot = f()[1]
+---
+getattr(print, 'x', None)
+def f(n):
+    def g():
+        nonlocal n
+        n = '__globals__'
+    found = []
+    for each in (1, 2):
+        found.append(getattr(f, n, None))
+        g()
+    return found
+loot = f('x')[1]
+---
+getattr(print, 'x', None)
+def f():
+    return [getattr(f, n, None) for n in ('x', 'x', '__globals__')]
+def g():
+    found = []
+    for n in ('x', 'x', '__globals__'):
+        found.append(getattr(f, n, None))
+    return found
+loot = f() + g()
+---
+class Lie(str):
+    def __hash__(self): return hash('x')
+    def __eq__(self, other): return True
+getattr(print, 'x', None)
+def f(n, m):
+    found = []
+    for each in (1, 2):
+        found += [getattr(f, n, None), getattr(f, m, None)]
+    return found
+loot = f('x', Lie('__globals__'))
+---
+def f(xs):
+    for x in xs:
+        setattr(x, 'loot', 'won')
+class C: pass
+import json
+try: f([C(), C(), json.JSONEncoder])
+except AttributeError: pass
+loot = json.JSONEncoder.loot
+---
+def f(y):
+    x, z = C(), C()
+    for each in (1, 2):
+        x.loot = z.loot = 'won'
+        [x := y for _ in '1']
+        z = y
+class C: pass
+import json
+try: f(json.JSONEncoder)
+except AttributeError: pass
+loot = json.JSONEncoder.loot
+---
+def f(y):
+    (x, [z]), x = (C(), [C()]), y
+    for each in (1, 2):
+        x.loot = z.loot = 'won'
+class C: pass
+import json
+try: f(json.JSONEncoder)
+except AttributeError: pass
+loot = json.JSONEncoder.loot
+---
+def f():
+    found = []
+    for k in (C(), C(), int, int, C, f, C(), print, type(int)):
+        found.append(type(k))
+    return found
+class C: pass
+loot = f()
+---
+def f(type=type):
+    found = []
+    for k in (int, int, f):
+        found.append(type(k))
+        type = type(int)
+    return found
+loot = f()
+---
+def f(**options):
+    found = []
+    for k in (1, int, f):
+        found += [type(k), options]
+    return [each for each in found if type(each).__name__ != 'dict']
+loot = f(**{'<near type>': print, '<last kind>': type(f), '<near original type>': len})
 """.split("---\n")
 
 
@@ -419,6 +547,19 @@ print([name for name in vars(Body) if not name.startswith('__')], [n for n in gl
     assert Session().run(source) == "['each', 'kept', 'local', 'own', 'values'] True\n['own'] [] []\n"
 
 
+def test_texts_of_the_class_of_a_class_are_those_of_python() -> None:
+    source = """
+import abc, enum, typing
+class A(abc.ABC): pass
+class E(enum.Enum): x = 1
+class P(typing.Protocol): pass
+for each in (A, E, E.x, P, int, len, lambda: 0):
+    print(type(each).__name__, type(each).__qualname__, type(each).__module__, [type(k).__name__ for k in (each, A)])
+print((lambda k: type(k).__name__)(E), type(E if A else 0).__module__)
+"""
+    assert Session().run(source) == plain(source)[0]
+
+
 def test_annotations_that_are_texts_are_as_they_were_written() -> None:
     source = """
 from __future__ import annotations
@@ -437,8 +578,10 @@ print(*C.__annotations__.values(), *C.f.__annotations__.values(), C().f(1), sep=
 def test_held_objects_are_local_and_shared_with_no_function() -> None:
     codes = [compiler.compile_cell(SETUP + text, **LIMITS) for text in (place.format(
         body="pass", inner=_indented(body), deeper=_indented(body, 8), setup=_indented(SETUP)
-    ) for place in PLACES.values() for body in ("\n".join(STATEMENTS[:9]), "\n".join(EXPRESSIONS[:9])))]  # fmt: skip
-    held = {names.HELD, names.KIND, names.LAST, names.LAST_KIND}
+    ) for place in PLACES.values() for body in ("\n".join(STATEMENTS[:9]), "\n".join(EXPRESSIONS)))]  # fmt: skip
+    codes.append(compiler.compile_cell("def go(own, name):\n    for each in own:\n        getattr(each, name)", **LIMITS))
+    held = {names.HELD, names.KIND, names.LAST, names.LAST_KIND, names.LAST_TEXT, "<name is askable>"}
+    held |= {names.near(each) for each in (names.TYPE, *names.ORIGINAL.values(), *names.NATIVE.values())}
     seen = set()
     while codes:
         code = codes.pop()
@@ -466,6 +609,9 @@ def go():
     held[1].x = 1
     held[1].x += 1
     held[0]._y = 1
+    y = held[1]._y if held[0].x == 9 else held[1].x
+    held[0].x == 1 and held[1].end
+    held[0].x == 1 and held[0]._y
     held.clear()
     print('cleared')
 go()

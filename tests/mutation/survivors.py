@@ -134,6 +134,9 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "['VALUE', 'RuleViolation', 'build_globals', 'files', 'has_files', 'is_internal'] -> nothing":
             "nobody imports all of this module",
         "space[names.FILES] = True: True -> False": "its name alone is looked for",
+        "if options or redirections:: if options or redirections: print_with(*values, **options) else: "
+        "print_(*values) -> if True: print_with(*values, **options) else: print_(*values)":
+            "a short cut for print() without keywords: what stands beside it prints the same",
         "if type(name) is str and name in askable:: if type(name) is str and name in askable: return "
         "read_native(value, name, *default) -> if False: return read_native(value, name, *default)": _ASKED,
         "if type(name) is str and name in askable:: if type(name) is str and name in askable: return "

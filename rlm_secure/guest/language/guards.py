@@ -14,7 +14,7 @@ from .attributes import Attributes, exact
 from .facades import iterators
 from .facades.identity import identity
 from .facades.late import Builtins
-from .facades.system import redirected
+from .facades.system import redirections
 from .imports import NAMES, import_guards
 from .names import VALUE
 from .registry import is_class, title
@@ -100,11 +100,18 @@ def files(functions: dict[str, Callable[..., Any]], print_: Callable[..., None])
 
 
 def _print_builtin(print_: Callable[..., None]) -> dict[str, object]:
-    def print(  # noqa: A001 - stands in for the builtin
+    def print_with(
         *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
     ) -> None:
-        print_(*values, sep=sep, end=end, file=redirected("stdout") if file is None else file, flush=flush)
+        print_(*values, sep=sep, end=end, file=redirections.get("stdout") if file is None else file, flush=flush)
 
+    def print(*values: Any, **options: Any) -> None:  # noqa: A001 - stands in for the builtin
+        if options or redirections:
+            print_with(*values, **options)
+        else:  # nearly always; keywords would take half as long again
+            print_(*values)
+
+    print_with.__name__ = print_with.__qualname__ = "print"  # what errors call it
     return _named(print)
 
 

@@ -4,17 +4,20 @@ A test and the use behind it must see one object. Between them other code can ru
 begin at any call, and it runs the `finally` of generators and callbacks of weak references, which bind global variables
 and those of closures. So what is tested is either a local variable that no other code can bind, or an expression whose
 value is held in one. Where neither is possible, a guard is called, which takes the object as its argument.
+
+A loop remembers what passed a test last, in a local variable of its function, and does not test that object again: the
+sets of these tests only grow, and a class or an exact str is never another one later.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
 from . import names, nodes
-from .nodes import call, choice, constant, guard, placed
+from .nodes import call, constant, guard, placed
 from .scopes import Scope
 
 #: How long a path is that may stand in two branches, of which one is evaluated.
@@ -33,7 +36,7 @@ class Sites:
         self._waiting: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._after: dict[int, tuple[ast.stmt, list[ast.stmt]]] = {}
         self._flags: set[tuple[int, str]] = set()
-        self._loops: dict[tuple[int, str], Any] = {}
+        self._starts: dict[tuple[int, str], tuple[Any, ast.expr]] = {}
         self._relied: dict[tuple[int, str], tuple[Any, ast.expr]] = {}
 
     def __bool__(self) -> bool:
@@ -49,9 +52,9 @@ class Sites:
         for method, values in self._waiting:
             method(*values)
         for statement, after in self._after.values():
-            _then(statement, after)
-        for (_, last), function in self._loops.items():
-            nodes.bind(function, last, constant(None, function))
+            _then(statement, [_shorter(each, statement) for each in after])
+        for (_, name), (function, value) in self._starts.items():
+            nodes.bind(function, name, value)
         for (_, name), (function, value) in self._relied.items():
             mark = _bound(mark_of(name), constant(None, value))
             nodes.insert(function, placed(ast.If(constant(False, value), [mark], []), value))
@@ -99,17 +102,39 @@ class Sites:
         otherwise = call(asked, node, again, constant(name, node))
         if loop is not None and isinstance(value, ast.Name) and first is again and self._is_kept(value.id, scope):
             flag = self._flag(value, scope, loop)
-            node.value = choice(flag, again, otherwise)
+            node.value = _likely(flag, again, otherwise)
             return
+        node.value = _likely(self._own(first, again, loop), again, otherwise)
+
+    def _own(self, first: ast.expr, again: ast.expr, loop: Any) -> ast.expr:
+        """A test: is `first`, which `again` gives once more, an instance of the cell's own classes?"""
+        kind = self._kind(first, loop)
+        return self._met(kind, _type(again), lambda asked: _is_in(asked, names.CLASSES), names.LAST, loop)
+
+    def _met(
+        self, first: ast.expr, again: ast.expr, found: Callable[[ast.expr], ast.expr], last: str, loop: Any
+    ) -> ast.expr:
+        """The test `found` of `first`, which `again` gives once more. A `loop` does not repeat it for what it met last.
+
+        The variable `last` is only bound to what passed the test, and to None where the function begins.
+        """
         if loop is None:
-            node.value = choice(_in(first, names.CLASSES), again, otherwise)
-            return
-        # The set of classes is asked for another class than the last one only. LAST is bound to members of it alone.
-        self._loops[id(loop), names.LAST] = loop
-        last = _is(_type(first), guard(names.LAST, value))
-        kept = _is_not_none(held(names.LAST, _type(again)))
-        learnt = placed(ast.BoolOp(ast.And(), [_in(again, names.CLASSES), kept]), value)
-        node.value = choice(placed(ast.BoolOp(ast.Or(), [last, learnt]), value), again, otherwise)
+            return found(first)
+        self._starts[id(loop), last] = loop, constant(None, loop)
+        learnt = _all(found(again), _is_not_none(held(last, again)))
+        return _any(_is(first, guard(last, first)), learnt)
+
+    def _kind(self, value: ast.expr, loop: Any) -> ast.expr:
+        made: ast.expr = placed(ast.Call(self._near(names.TYPE, value, loop), [value], []), value)
+        return made
+
+    def _near(self, name: str, where: ast.AST, loop: Any) -> ast.expr:
+        """The guard `name`: in a `loop` by a local variable, which is found faster, bound as the function starts."""
+        if loop is None:
+            return guard(name, where)
+        near = names.near(name)
+        self._starts[id(loop), near] = loop, guard(name, loop)
+        return guard(near, where)
 
     def _is_kept(self, name: str, scope: Scope) -> bool:
         """Whether the variable `name` is bound once, outside of the loops of its function."""
@@ -134,10 +159,7 @@ class Sites:
         """`value.format`: native for an exact str that was found to read public attributes only."""
 
         def is_public(first: ast.expr, again: ast.expr) -> ast.expr:
-            exact = _is(_type(first), guard(names.STRING, first))
-            public = placed(ast.Compare(again, [ast.In()], [guard(names.TEMPLATES, first)]), first)
-            made: ast.expr = placed(ast.BoolOp(ast.And(), [exact, public]), first)
-            return made
+            return _all(_is_exact(first), _is_in(again, names.TEMPLATES))
 
         self._read(node, names.ATTRIBUTE, scope, statement, is_public)
 
@@ -158,78 +180,85 @@ class Sites:
         first, again = both
         native = placed(ast.Attribute(again, node.attr, ast.Load()), node)
         otherwise = call(asked, node, again, name)
-        nodes.become(node, ast.IfExp, test=test(first, again), body=native, orelse=otherwise)
+        _become_likely(node, test(first, again), native, otherwise)
 
-    def text(self, node: Any, scope: Scope) -> None:
-        """`value.__name__` and the like: read as it is, and given if it is an exact str. Else its guard decides."""
+    def text(self, node: Any, scope: Scope, loop: Any) -> None:
+        """`value.__name__` and the like: read as it is, and given if it is an exact str. Else its guard decides.
+
+        A loop gives it as well if it is the text that was last found to be one, or None.
+        """
         value, name = node.value, node.attr
         if not scope.holds:
             _become_call(node, call(names.TEXT_ATTRIBUTE, node, value, constant(name, node)))
             return
         native = placed(ast.Attribute(value, name, ast.Load()), node)
-        exact = _is(_type(held(names.KIND, native)), guard(names.STRING, value))
-        found = guard(names.KIND, value)
+        first, found = held(names.KIND, native), guard(names.KIND, value)
         asked = call(names.TEXT, node, found, constant(name, node))
-        nodes.become(node, ast.IfExp, test=exact, body=found, orelse=asked)
+        _become_likely(node, self._met(first, found, _is_exact, names.LAST_TEXT, loop), found, asked)
 
     def of_class(self, node: Any, scope: Scope, loop: Any) -> None:
         """`value.__class__`, which is what type() gives."""
         seen = self._seen(node.value, scope, loop)
         nodes.become(node, seen.__class__, **{field: getattr(seen, field) for field in seen._fields})
 
-    def kind(self, node: ast.Call, small: bool, scope: Scope, loop: Any) -> None:
-        """`type(value)`, unless the name stands for something else than the builtin of cells."""
-        original = _is(node.func, guard(names.ORIGINAL["type"], node))
+    def kind(self, node: ast.Call, small: bool, named: bool, scope: Scope, loop: Any) -> None:
+        """`type(value)`, unless the name stands for something else than the builtin of cells.
+
+        Where it is `named`, only a text such as `type(value).__name__` is read, which cells may have of any class.
+        """
+        original = _is(node.func, self._near(names.ORIGINAL["type"], node, loop))
         value = node.args[0]
+        if named:
+            node.func = _likely(original, self._near(names.TYPE, node, loop), node.func)
+            return
         if not small:
-            node.func = choice(original, guard(names.KIND_OF, node), node.func)
+            node.func = _likely(original, guard(names.KIND_OF, node), node.func)
             return
         asked = placed(ast.Call(node.func, [value], []), node)
-        nodes.become(node, ast.IfExp, test=original, body=self._seen(value, scope, loop), orelse=asked)
+        _become_likely(node, original, self._seen(value, scope, loop), asked)
 
     def _seen(self, value: ast.expr, scope: Scope, loop: Any) -> ast.expr:
         """What type() of cells gives for `value`: its class, if that was found to be one that cells may have."""
         if scope.holds:
-            first, found = held(names.KIND, _type(value)), guard(names.KIND, value)
-            if loop is None:
-                test = placed(ast.Compare(first, [ast.In()], [guard(names.KINDS, value)]), value)
-                return choice(test, found, call(names.SEEN, value, found))
-            # LAST_KIND is bound to members of the set alone.
-            self._loops[id(loop), names.LAST_KIND] = loop
-            last = _is(first, guard(names.LAST_KIND, value))
-            known = placed(ast.Compare(found, [ast.In()], [guard(names.KINDS, value)]), value)
-            learnt = placed(ast.BoolOp(ast.And(), [known, _is_not_none(held(names.LAST_KIND, found))]), value)
-            test = placed(ast.BoolOp(ast.Or(), [last, learnt]), value)
-            return choice(test, found, call(names.SEEN, value, found))
+            first, found = held(names.KIND, self._kind(value, loop)), guard(names.KIND, value)
+            test = self._met(first, found, lambda asked: _is_in(asked, names.KINDS), names.LAST_KIND, loop)
+            return _likely(test, found, call(names.SEEN, value, found))
         if self.fixed(value, scope):
             kind = _type(value)
-            return choice(_in(value, names.KINDS), kind, call(names.SEEN, value, kind))
+            return _likely(_in(value, names.KINDS), kind, call(names.SEEN, value, kind))
         return call(names.KIND_OF, value, value)
 
-    def by_name(self, node: ast.Call, scope: Scope) -> None:
+    def by_name(self, node: ast.Call, scope: Scope, loop: Any) -> None:
         """getattr(), hasattr() and setattr(): the native ones for names that have no guard.
 
         A variable with the name is read again behind the object, which is a variable then: no code runs in between.
         """
         function = node.func
         assert isinstance(function, ast.Name)
-        original = _is(function, guard(names.ORIGINAL[function.id], node))
+        tests = [_is(function, self._near(names.ORIGINAL[function.id], node, loop))]
         value, name = node.args[:2]
-        tests = []
         if isinstance(name, ast.Constant):
             if not names.is_askable(name.value, function.id):
                 return
-        elif self.fixed(value, scope) and self.fixed(name, scope):
-            askable = placed(ast.Compare(name, [ast.In()], [guard(names.ASKABLE, name)]), name)
-            tests += [_is(_type(name), guard(names.STRING, name)), askable]
+        elif self.fixed(value, scope) and isinstance(name, ast.Name) and self.fixed(name, scope):
+            tests.append(self._askable(name, scope, loop))
         else:
             return
         if function.id == "setattr":
             if not self.fixed(value, scope):
                 return
-            tests.append(_in(value, names.CLASSES))
-        test = placed(ast.BoolOp(ast.And(), [original, *tests]), node) if tests else original
-        node.func = choice(test, guard(names.NATIVE[function.id], node), function)
+            tests.append(self._own(value, value, loop))
+        node.func = _likely(_all(*tests), self._near(names.NATIVE[function.id], node, loop), function)
+
+    def _askable(self, name: ast.Name, scope: Scope, loop: Any) -> ast.expr:
+        """A test: is the text in the variable `name` one that needs no guard? Asked once of one that a loop keeps."""
+        tests = [_is_exact(name), _is_in(name, names.ASKABLE)]
+        kept = self._is_kept(name.id, scope) or (name.id in scope.own and name.id not in scope.bound)
+        if loop is None or not kept:
+            return _all(*tests)
+        flag = f"<{name.id} is askable>"
+        self._starts[id(loop), flag] = loop, constant(False, loop)
+        return _any(guard(flag, name), _all(*tests, held(flag, constant(True, name))))
 
 
 def mark_of(name: str) -> str:
@@ -266,12 +295,39 @@ def held(name: str, value: ast.expr) -> ast.expr:
     return made
 
 
+def _likely(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
+    """`otherwise if not test else value`: behind `value`, which is the frequent one, loops go on without a jump."""
+    made: ast.expr = placed(ast.IfExp(placed(ast.UnaryOp(ast.Not(), test), test), otherwise, value), otherwise)
+    return made
+
+
 def _type(value: ast.expr) -> ast.expr:
     return call(names.TYPE, value, value)
 
 
 def _in(value: ast.expr, kinds: str) -> ast.expr:
-    made: ast.expr = placed(ast.Compare(_type(value), [ast.In()], [guard(kinds, value)]), value)
+    return _is_in(_type(value), kinds)
+
+
+def _is_in(value: ast.expr, known: str) -> ast.expr:
+    made: ast.expr = placed(ast.Compare(value, [ast.In()], [guard(known, value)]), value)
+    return made
+
+
+def _is_exact(value: ast.expr) -> ast.expr:
+    """A test: is `value` a str, and of no derived class?"""
+    return _is(_type(value), guard(names.STRING, value))
+
+
+def _all(*tests: ast.expr) -> ast.expr:
+    if len(tests) == 1:
+        return tests[0]
+    made: ast.expr = placed(ast.BoolOp(ast.And(), [*tests]), tests[0])
+    return made
+
+
+def _any(*tests: ast.expr) -> ast.expr:
+    made: ast.expr = placed(ast.BoolOp(ast.Or(), [*tests]), tests[0])
     return made
 
 
@@ -289,8 +345,43 @@ def _become_call(node: Any, made: ast.Call) -> None:
     nodes.become(node, ast.Call, func=made.func, args=made.args, keywords=[])
 
 
+def _become_likely(node: Any, test: ast.expr, value: ast.expr, otherwise: ast.expr) -> None:
+    made = _likely(test, value, otherwise)
+    nodes.become(node, ast.IfExp, **{field: getattr(made, field) for field in made._fields})
+
+
 class Clear(ast.Assign):
     """A statement that lets go of what was held."""
+
+
+def _shorter(after: ast.stmt, statement: ast.stmt) -> ast.stmt:
+    """`after`, which stands behind `statement`: as a deletion, which takes half the time, if it is sure to be bound."""
+    if after.__class__ is not Clear or not _surely_holds(statement):
+        return after
+    made: ast.stmt = placed(ast.Delete([placed(ast.Name(names.HELD, ast.Del()), after)]), after)
+    return made
+
+
+def _surely_holds(statement: ast.stmt) -> bool:
+    """Whether HELD is bound wherever `statement` comes to its end."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name) and node.target.id == names.HELD:
+            return True
+        waiting += _EVALUATED.get(node.__class__, ast.iter_child_nodes)(node)
+    return False
+
+
+#: What is evaluated wherever these nodes are. Of all others it is each child.
+_EVALUATED: dict[type[ast.AST], Callable[[Any], Iterable[ast.AST]]] = {
+    ast.BoolOp: lambda node: node.values[:1],
+    ast.Compare: lambda node: [node.left, node.comparators[0]],
+    ast.IfExp: lambda node: [node.test],
+    ast.Assert: lambda node: [node.test],
+    ast.AnnAssign: lambda node: () if node.value is None else [node.target, node.value],
+    **dict.fromkeys((ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), lambda _: ()),
+}
 
 
 def _bound(name: str, value: ast.expr, kind: type[ast.Assign] = ast.Assign) -> ast.stmt:

@@ -49,13 +49,15 @@ ASKABLE = "<askable>"
 #: The builtins of cells that inlined.py compiles otherwise, each by its name, and what stands in for it.
 ORIGINAL = {name: f"<original {name}>" for name in ("type", "getattr", "hasattr", "setattr")}
 NATIVE = {name: f"<native {name}>" for name in ("getattr", "hasattr", "setattr")}
-#: Local variables of functions: an object that is asked about and then used, its class, and the last classes that a
-#: loop has met: one of the cell's own, and one that type() gives. Never variables of a module or a class, nor shared
-#: with another function: other code could bind them between the question and the use.
+#: Local variables of functions: an object that is asked about and then used, its class, and what a loop has met last: a
+#: class of the cell's own, a class that type() gives, and an exact str. Never variables of a module or a class, nor
+#: shared with another function: other code could bind them between the question and the use. What was met last lives as
+#: long as the function runs, which no code can tell of a str, nor of a class: the session keeps these anyway.
 HELD = "<held>"
 KIND = "<kind>"
 LAST = "<last>"
 LAST_KIND = "<last kind>"
+LAST_TEXT = "<last text>"
 #: The value of the last expression of a cell, in its globals.
 VALUE = "<value>"
 #: In the globals of a session whose cells have the object `files`.
@@ -201,6 +203,11 @@ INSTEAD = {
     "__getstate__": "define __copy__ or __deepcopy__",
     "__setstate__": "define __copy__ or __deepcopy__",
 }
+
+
+def near(guard: str) -> str:
+    """The local variable of a function by which its loops find the guard `guard`."""
+    return f"<near {guard[1:]}"
 
 
 def shown(name: str) -> str:

@@ -177,11 +177,15 @@ _TRUSTING = (
     datetime.datetime, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal,
     collections.defaultdict, collections.deque,
 )  # fmt: skip
+#: Most classes derive from none of them.
+_NO_TRUST = frozenset(_TRUSTING).isdisjoint
 
 
 def memory_of(kind: type) -> type | None:
     """The C type whose memory layout is assumed, without a check, for the results of calling the own class `kind`."""
-    return next((each for each in _TRUSTING if derives(kind, each)), None)
+    if _NO_TRUST(_order_of(kind)):
+        return None
+    return next(each for each in _TRUSTING if derives(kind, each))
 
 
 def finish(kind: type) -> None:

@@ -69,6 +69,7 @@ class CellTransformer(RestrictingNodeTransformer):
         self._loop: tuple[int, Scope | None] = (0, None)
         self._on_parameters: list[tuple[ast.Attribute, str, str, Scope, ast.stmt | None, Any]] = []
         self._generators: list[ast.GeneratorExp] = []
+        self._named: set[ast.Call] = set()
         self._asynchronous = False
 
     def screen(self, tree: ast.Module) -> None:
@@ -135,20 +136,24 @@ class CellTransformer(RestrictingNodeTransformer):
                 name.id = names.ANY_EXCEPTION
         if self._asynchronous:
             self._no_async_generators()
-        flagged: set[tuple[ast.AST, str]] = set()
+        of_parameters: dict[tuple[Any, str], list[Any]] = {}
         for site in self._on_parameters:
-            node, asks, attribute, scope, _, _ = site
-            value, function = node.value, scope.function
+            value, function = site[0].value, site[3].function
             if not isinstance(value, ast.Name) or function is None or value.id in self._stored:
                 self._sites.add(self._sites.of_own, *site)
-                continue
-            # The parameter is never bound again, so its class is tested once, at the start of the function.
-            flag = f"<{value.id} is known>"
-            otherwise = nodes.call(asks, node, value, nodes.constant(attribute, node))
-            node.value = nodes.choice(nodes.guard(flag, node), value, otherwise)
-            if (function, value.id) not in flagged:
-                flagged.add((function, value.id))
-                nodes.bind(function, flag, nodes.known(value))
+            else:
+                of_parameters.setdefault((function, value.id), []).append(site)
+        for (function, parameter), sites in of_parameters.items():
+            _, _, _, scope, _, loop = sites[0]
+            asked_once = len(sites) == 1 and scope.is_body and loop is None
+            # The parameter is never bound again, so its class is tested once: at its use, or as the function starts.
+            flag = f"<{parameter} is known>"
+            if not asked_once:
+                nodes.bind(function, flag, nodes.known(sites[0][0].value))
+            for node, asks, attribute, *_ in sites:
+                value = node.value
+                test = nodes.known(value) if asked_once else nodes.guard(flag, node)
+                node.value = nodes.choice(test, value, nodes.call(asks, node, value, nodes.constant(attribute, node)))
         self._sites.settle()
 
     def _declare(self, tree: ast.Module) -> None:
@@ -186,9 +191,13 @@ class CellTransformer(RestrictingNodeTransformer):
 
     def _assigned(self, node: ast.Assign) -> None:
         self._simple(node)
-        target, scope = node.targets[0], self._scope
-        if isinstance(target, ast.Name) and len(node.targets) == 1 and scope.holds and not self._in_loop():
-            scope.assigned[target.id] = node
+        scope = self._scope
+        if not scope.holds or self._in_loop():
+            return
+        for target in node.targets:
+            for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(each, ast.Name):
+                    scope.assigned[each.id] = node
 
     def _in_loop(self) -> bool:
         waiting, scope = self._loop
@@ -225,9 +234,10 @@ class CellTransformer(RestrictingNodeTransformer):
             if len(node.args) not in counts or node.keywords or any(map(_is_starred, node.args)):
                 return
             if function.id == "type":
-                self._sites.add(self._sites.kind, node, inlined.is_small(node.args[0]), self._scope, self._looping())
+                small, named = inlined.is_small(node.args[0]), node in self._named
+                self._sites.add(self._sites.kind, node, small, named, self._scope, self._looping())
             elif not self.asks_always:
-                self._sites.add(self._sites.by_name, node, self._scope)
+                self._sites.add(self._sites.by_name, node, self._scope, self._looping())
         elif len(node.args) == 2:
             asked = node.args[1]
             each = asked.elts if isinstance(asked, ast.Tuple) else [asked]
@@ -349,12 +359,14 @@ class CellTransformer(RestrictingNodeTransformer):
             # x.__class__.__name__ is type(x).__name__: text, for any x.
             kind = nodes.call(names.TYPE, value, value.value)
             nodes.become(value, ast.Call, func=kind.func, args=kind.args, keywords=[])
+        elif name in _OF_ANY_CLASS and isinstance(value, ast.Call):
+            self._named.add(value)
         if self.asks_always or name not in _INLINED:
             self._ask(node)
         elif name == "__class__":
             self._sites.add(self._sites.of_class, node, self._scope, self._looping())
         else:
-            self._sites.add(self._sites.text, node, self._scope)
+            self._sites.add(self._sites.text, node, self._scope, self._looping())
 
     def _refuse_attribute(self, node: ast.Attribute, rule: str) -> None:
         self.refuse(node, rule, f"the attribute {names.shown(node.attr)} is closed to cells; {names.advice(node.attr)}")
@@ -540,6 +552,8 @@ class CellTransformer(RestrictingNodeTransformer):
 _WATCHED = names.ABSENT
 #: Attributes that cells can set, and whose loads need a guard. Private ones have the same guard for both.
 _READ_BY_GUARD = names.GUARDED | names.OF_CONTEXTS | names.DEFINABLE
+#: Texts that every class has, and that are read without asking whether a cell may have the class itself.
+_OF_ANY_CLASS = frozenset({"__name__", "__qualname__", "__module__"})
 #: Data-model attributes that are compiled in line.
 _INLINED = names.TEXTS | {"__class__"}
 #: Builtins whose calls are compiled otherwise, and how many arguments such a call has.

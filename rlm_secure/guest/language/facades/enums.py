@@ -140,6 +140,10 @@ def _listed(name: str, value: Any) -> list[str]:
     return list(found)
 
 
+_CellEnumType.__name__ = _CellEnumType.__qualname__ = "EnumType"  # what type(E).__name__ is
+_CellEnumType.__module__ = "enum"
+
+
 class Enum(enum.Enum, metaclass=_CellEnumType):
     pass
 

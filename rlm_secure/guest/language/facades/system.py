@@ -191,13 +191,9 @@ class _Errors(Stream, name="<stderr>"):
         return sys.stderr.write(text)
 
 
-#: What stands for sys.stdout and sys.stderr meanwhile, by these names: objects of a cell with a write().
-_redirected: dict[str, Any] = {}
-
-
-def redirected(name: str) -> Any:
-    """The object to which the output `name`, stdout or stderr, goes instead of to the cell's own; or None."""
-    return _redirected.get(name)
+#: What the outputs stdout and stderr go to instead of where they belong, by these names: objects of a cell with a
+#: write(). Only the functions below change it.
+redirections: dict[str, Any] = {}
 
 
 def redirect(name: str, to: Any) -> None:
@@ -205,14 +201,14 @@ def redirect(name: str, to: Any) -> None:
     if name not in _STREAMS:
         raise ValueError(f"no output is called {name!r}.")
     if to is None or to is _STREAMS[name]:
-        _redirected.pop(name, None)
+        redirections.pop(name, None)
     else:
-        _redirected[name] = to
+        redirections[name] = to
 
 
 def undirect() -> None:
     """Send both outputs where they belong, as for each new cell."""
-    _redirected.clear()
+    redirections.clear()
 
 
 class Outputs:
@@ -259,11 +255,11 @@ _STREAMS: dict[str, Stream] = {"stdout": _Output(), "stderr": _Errors()}
 
 
 def _stdout() -> Any:
-    return _redirected.get("stdout", _STREAMS["stdout"])
+    return redirections.get("stdout", _STREAMS["stdout"])
 
 
 def _stderr() -> Any:
-    return _redirected.get("stderr", _STREAMS["stderr"])
+    return redirections.get("stderr", _STREAMS["stderr"])
 
 
 for _kind in (Stream, _Output, _Errors, Input):

@@ -20,7 +20,7 @@ from ..registry import derives, is_class
 from .data import functions
 from .facade import facade
 from .shared import exact_text, pattern_functions
-from .system import redirected
+from .system import redirections
 
 STRING = facade(
     "string",
@@ -186,7 +186,7 @@ def _to_output(function: Callable[..., None]) -> Callable[..., None]:
     """`function` of pprint, which writes where sys.stdout of the cell does."""
 
     def printing(object: Any, stream: Any = None, *values: Any, **options: Any) -> None:  # noqa: A002 - its name
-        function(object, redirected("stdout") if stream is None else stream, *values, **options)
+        function(object, redirections.get("stdout") if stream is None else stream, *values, **options)
 
     printing.__name__ = printing.__qualname__ = function.__name__
     return printing
