@@ -58,10 +58,10 @@ def preload(chosen: dict[str, Any] | None = None) -> None:
     gc.freeze()  # a cell enables the collector, which would look at all that was imported
 
 
-def warm_up(rounds: int) -> None:
+def warm_up() -> None:
     """Run a trial session. It opens no file, as a session cannot, so it runs behind the walls of the zygote."""
     streams = sys.stdout, sys.stderr
-    warmup.warm_up(rounds)
+    warmup.warm_up()
     sys.stdout, sys.stderr = streams  # the streams of the trial session would hide why a start failed
 
 

@@ -13,6 +13,7 @@ from ..language import imports
 from ..session import worker
 
 _CELL = "import re\nclass A:\n    b = 1\nx = [i * i for i in range(3)]\nprint({k: f'{x}' for k in 'ab'})\n"
+_ROUNDS = 16
 
 
 class _DiscardingChannel(wire.FrameChannel):
@@ -22,8 +23,8 @@ class _DiscardingChannel(wire.FrameChannel):
         return bool(wire.frame(message, limit))
 
 
-def warm_up(rounds: int) -> None:
-    """Serve a session that runs a cell a few times, then begin as many others. Called in the zygote."""
+def warm_up() -> None:
+    """Serve a session that runs a cell a few times. Called in the zygote, while its walls are tested."""
     limits = dict.fromkeys(("source_bytes", "ast_nodes", "stdout_bytes", "value_bytes", "result_bytes"), 1 << 16)
     begin = {"op": "begin", "modules": sorted(imports.NAMES), "tools": [], "screen": True, **limits}
     session = worker.SessionWorker()
@@ -31,7 +32,7 @@ def warm_up(rounds: int) -> None:
     peer, ours = socket.socketpair()
     with ours:
         with peer:
-            peer.sendall(wire.frame({"op": "exec", "code": _CELL, "values": True}) * rounds)
+            peer.sendall(wire.frame({"op": "exec", "code": _CELL, "values": True}) * _ROUNDS)
         session.serve(_DiscardingChannel(ours), {}, begin)
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         session.warm(begin)

@@ -2,9 +2,9 @@
 
 Boot order: import everything that a session may ever need (no file can be opened later) -> drop root ->
 own user, PID, mount, network, IPC, UTS and cgroup namespaces -> fork (the child is pid 1) -> empty root ->
-no_new_privs, bounding set, MDWE -> test the walls in short-lived children, and meanwhile run a trial session of our own
-and fork the first session, if the host has asked for it -> report what held -> more of the trial -> freeze the heap ->
-serve. The first session is sealed while the walls are tested; the host sends it nothing before it knows what held.
+no_new_privs, bounding set, MDWE -> fork the first session, if the host has asked for it -> test the walls in short-lived
+children, and meanwhile run a trial session of our own -> report what held -> freeze the heap -> serve. The first
+session seals itself while the walls are tested; the host sends it nothing before it knows what held.
 
 Session order: close all descriptors but one socket -> own user, network and IPC namespaces -> not dumpable ->
 no capabilities -> Landlock -> the host sends the session's setup over its own socket (prefork.py) -> rlimits ->
@@ -121,17 +121,16 @@ class _Zygote:
         for watched in (self._control, self._host):
             if watched is not None:  # without a pidfd of the host, only the end of the control socket is noticed
                 poll.register(watched, select.POLLIN)
-        proof = self._start_proof()  # meanwhile, as the probes mostly wait for the kernel:
-        boot.warm_up(rounds=1)
         memory.enable_in_place(tested)
         worker.install_handlers()
         if self._control.fileno() in dict(poll.poll(0)):
             self._answer()  # the host wants the first session as soon as there can be one
             self._answered = _id(self._config)
+        proof = self._start_proof()
+        boot.warm_up()  # meanwhile: the probes mostly wait for the kernel
         self._prove(*proof)
         walls.leave_message_queues(found, refused)
         self._send({"op": "booted", "walls": found.found, "details": self._details()})
-        boot.warm_up(rounds=15)
         for modules in self._config.get("modules", ()):
             worker.prepare(modules)  # after the trial session, which must not have the globals of real ones
         gc.collect()
