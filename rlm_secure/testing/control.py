@@ -23,7 +23,7 @@ from rlm_secure.testing.verdict import claims
 from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: Set for every control; they protect the machine, not the host process.
-_LIMITS = {"RLIMIT_DATA": 1 << 30, "RLIMIT_FSIZE": 256 << 20, "RLIMIT_CORE": 0}
+_LIMITS = {"RLIMIT_DATA": 512 << 20, "RLIMIT_FSIZE": 256 << 20, "RLIMIT_CORE": 0}
 #: Processor time of a control, in seconds: the machine's protection as well.
 _CPU_SECONDS = 20
 #: Added to an OUTLASTS attack's time limit: the start of the interpreter does not count.
