@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import gc
 import json
 import os
@@ -13,8 +14,10 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from time import monotonic, sleep  # by name: some tests put others in their places
 
 import pytest
+import pytest_timeout
 
 from rlm_secure.testing import arena, battery, corpus
 from rlm_secure.testing.control import Control
@@ -81,8 +84,13 @@ def _engine_answers() -> bool:
         return False
 
 
+@functools.cache  # thousands of tests of a part share a few files
+def _runs_attacks(path: Path) -> bool:
+    return any(path.is_relative_to(HERE / name) for name in IN_ARENA)
+
+
 def _needs_an_arena(item: pytest.Item) -> bool:
-    return any(item.path.is_relative_to(HERE / name) for name in IN_ARENA)
+    return _runs_attacks(item.path)
 
 
 def _in_parts(config: pytest.Config, items: list[pytest.Item]) -> str:
@@ -142,6 +150,41 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+class Watch(threading.Thread):
+    """Ends this process where a test lasts longer than it may, as pytest-timeout does: one thread for all tests.
+
+    A thread for each of thousands of tests, started and awaited, takes a fifth of what a small test takes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="watch of the test that runs", daemon=True)
+        #: What runs, and when it is late, by monotonic().
+        self.test: tuple[pytest.Item, pytest_timeout.Settings, float] | None = None
+
+    def run(self) -> None:
+        while True:
+            if (test := self.test) and monotonic() > test[2]:
+                pytest_timeout.timeout_timer(*test[:2])
+            sleep(1.0)
+
+
+_watch = Watch()
+
+
+def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Settings) -> bool:
+    """Instead of pytest-timeout's own, which starts a thread."""
+    if not _watch.is_alive():
+        _watch.start()
+    _watch.test = item, settings, monotonic() + settings.timeout
+    return True
+
+
+def pytest_timeout_cancel_timer() -> bool:
+    """The test has ended."""
+    _watch.test = None
+    return True
 
 
 @pytest.hookimpl(wrapper=True)

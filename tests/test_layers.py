@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -142,9 +142,9 @@ CODE_BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
 
 
 @functools.cache  # each rule looks at every module
-def parsed(source: str) -> ast.Module:
-    """The tree of one module. Nobody may change it."""
-    return ast.parse(source)
+def nodes(source: str) -> tuple[ast.AST, ...]:
+    """Every node of one module. Nobody may change one."""
+    return tuple(ast.walk(ast.parse(source)))
 
 
 @dataclass(frozen=True)
@@ -156,13 +156,14 @@ class Import:
     relative: bool
 
 
-def imports(path: str, source: str) -> Iterator[Import]:
+@functools.cache  # nearly every rule asks
+def imports(path: str, source: str) -> tuple[Import, ...]:
     """The modules that a file imports, at any depth, for types alone as well; `path` is relative to the package."""
+    found = []
     package = ["rlm_secure", *Path(path).parent.parts]
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield Import(alias.name, node.lineno, relative=False)
+            found += [Import(alias.name, node.lineno, relative=False) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*above, *([node.module] if node.module else [])])
@@ -170,9 +171,10 @@ def imports(path: str, source: str) -> Iterator[Import]:
                 # `from rlm_secure import errors` and `from . import wire` import a submodule
                 submodule = f"{module}.{alias.name}"
                 known = module_exists(submodule)
-                yield Import(submodule if known else module, node.lineno, relative=bool(node.level))
+                found.append(Import(submodule if known else module, node.lineno, relative=bool(node.level)))
         elif isinstance(node, ast.Call) and dynamic_import(node):
-            yield Import(str(node.args[0].value), node.lineno, relative=False)  # type: ignore[attr-defined]
+            found.append(Import(str(node.args[0].value), node.lineno, relative=False))  # type: ignore[attr-defined]
+    return tuple(found)
 
 
 def dynamic_import(call: ast.Call) -> bool:
@@ -251,7 +253,7 @@ def private_attributes(source: str) -> list[ast.Attribute]:
     """Every use of an attribute whose name starts with one underscore."""
     return [
         node
-        for node in ast.walk(parsed(source))
+        for node in nodes(source)
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
     ]
 
@@ -377,7 +379,7 @@ def unnamed_tools(path: str, source: str) -> list[str]:
 def code_from_text(path: str, source: str) -> list[str]:
     """Calls of, and references to, the builtins that turn text into code; and os.system and its kind."""
     found = []
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Name) and node.id in CODE_BUILTINS and path != COMPILER:
             found.append(f"{path}:{node.lineno} uses {node.id}")
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -408,7 +410,7 @@ def unbounded_json(path: str, source: str) -> list[str]:
     if path in JSON_READERS or path in TRUSTED_JSON:
         return []
     found = []
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Attribute):
             of_json = isinstance(node.value, ast.Name) and node.value.id == "json" and node.attr in PARSES_JSON
             if of_json or node.attr in {"validate_json", "model_validate_json", "scan_once", "raw_decode"}:

@@ -67,6 +67,24 @@ def test_tests_pass_from_the_background_and_under_any_signal_mask(ctrl_c, runner
     assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
 
 
+LONG = """
+import time
+import pytest
+def test_before(): pass
+@pytest.mark.timeout(1)
+def test_too_long(): time.sleep(60)
+def test_after(): pass
+"""
+
+
+def test_a_test_that_lasts_longer_than_it_may_ends_its_process_and_is_named(ctrl_c):
+    ctrl_c.write_text(LONG)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:anyio", str(ctrl_c)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50)
+    assert done.returncode == 1 and "passed" not in done.stdout, done.stdout
+    assert "Timeout" in done.stdout and "in test_too_long" in done.stdout, done.stdout
+
+
 def test_ctrl_c_ends_the_runner_from_the_background(tmp_path):
     (tmp_path / "test_long.py").write_text("import time\ndef test_it(): time.sleep(60)\n")
     process = subprocess.Popen(

@@ -247,7 +247,7 @@ class Target:
         points = set(_mount_points("self"))
         with contextlib.suppress(OSError):
             points.update(_mount_points(str(host.pid)) if host else ())
-        return sorted(point for point in points if Path(point).is_relative_to(self.directory))
+        return sorted(point for point in points if f"{point}/".startswith(f"{self.directory}/"))
 
     def damage(self) -> list[str]:
         """Paths under the target's directory that are new, missing or changed."""
@@ -398,7 +398,8 @@ def _stance(pid: int) -> tuple[object, ...]:
 
 def _mount_points(process: str) -> list[str]:
     with open(f"/proc/{process}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
-        return [_OCTAL.sub(lambda code: chr(int(code[1], 8)), line.split(" ")[4]) for line in file]
+        points = [line.split(" ", 5)[4] for line in file]
+    return [_OCTAL.sub(lambda code: chr(int(code[1], 8)), point) if "\\" in point else point for point in points]
 
 
 def _read_only(path: Path) -> bool:

@@ -81,6 +81,8 @@ def main(address: str, few: str, *backends: str) -> None:
             # The first call imports the SDK, which is no reply's memory.
             called(lambda: blocking.complete("deed: ok"))
             called(lambda: runner.run(awaited.acomplete("deed: ok")))
+            gc.collect()
+            gc.freeze()  # an SDK is thousands of classes, which each collection would look through
             for deed in ("ok", *large):
                 ask = functools.partial(blocking.complete, f"deed: {deed}", timeout=LARGE_SECONDS)
                 tell(backend, deed, "blocking", measured(ask))

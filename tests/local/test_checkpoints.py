@@ -102,7 +102,7 @@ def test_a_cell_in_the_first_copy_ends_with_the_limit_of_its_session():
 
 
 def test_what_cannot_be_interrupted_ends_with_the_limit_of_its_session():
-    with Sandbox(policy=strict(session_cpu_seconds=1.0)) as box:
+    with Sandbox(policy=strict(session_cpu_seconds=0.5)) as box:
         box.run("x = 1")
         assert session_of(box).checkpoint()
         result = box.run("sum(range(10**11))")
@@ -110,7 +110,7 @@ def test_what_cannot_be_interrupted_ends_with_the_limit_of_its_session():
 
 
 def test_copies_that_were_killed_are_counted():
-    with Sandbox(policy=strict(session_cpu_seconds=3.0, cell_cpu_seconds=1.0, resumes=100, cells=1000)) as box:
+    with Sandbox(policy=strict(session_cpu_seconds=1.5, cell_cpu_seconds=0.5, resumes=100, cells=1000)) as box:
         box.run("x = 1")
         assert session_of(box).checkpoint()
         errors = []

@@ -417,8 +417,8 @@ def ask(**call):
     body = json.dumps({"op": "call", **call, "nonce": channel.nonce}).encode()
     os.write(3, len(body).to_bytes(4, "big") + body)
     return channel.receive()["error"]
-end = time.monotonic() + 0.8
-while time.monotonic() < end or time.process_time() < 1.0: pass
+while time.process_time() < 0.4: pass
+time.sleep(0.8)
 print(ask(call="llm_query_batched", prompts=["x"] * 100, model=None))
 print(ask(call="tool", tool="tool", args=[], kwargs={}))
 """

@@ -61,7 +61,9 @@ def cluster() -> Iterator[Cluster]:
     """Two nodes with one processor each; the first is that of the driver."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 3, "health_check_initial_delay_ms": 0}
-    head = {"num_cpus": 1, "_system_config": quick, "include_dashboard": False}
+    # What scales a cluster, and what shows its logs, are a process each that imports all of Ray, and no test asks them.
+    alone = {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
+    head = {"num_cpus": 1, "_system_config": quick, **alone}
     with on_loopback():
         made = started(head)
         yield made

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from ..compiler import CellRefused, compile_cell, run
@@ -106,9 +107,14 @@ def extend(made: Facade, name: str, new_space: Callable[[], dict[str, Any]]) -> 
     return extended(made, {word: functools.partial(member, word) for word in _MORE[name][1].split()})
 
 
+@functools.cache  # a process that runs many sessions, as tests do, compiles each once
+def _code(name: str) -> CodeType:
+    return compile_cell(_source(name), source_bytes=_SOURCE_BYTES, ast_nodes=_AST_NODES, file=f"<{name}>")
+
+
 def _run(name: str, space: dict[str, Any], functions: dict[str, Any]) -> None:
     try:
-        code = compile_cell(_source(name), source_bytes=_SOURCE_BYTES, ast_nodes=_AST_NODES, file=f"<{name}>")
+        code = _code(name)
     except CellRefused:  # no cell may have one: it could raise it again as its own end
         raise RecursionError(f"there is no room left on the stack, or in memory, to import {name}") from None
     space["__name__"] = name
