@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import gc
 import io
 import random
 import signal
@@ -45,7 +44,6 @@ class Crawl:
         if modules & set(PACKAGES) and not packages.active():
             packages.load()
         facades.preload()
-        gc.freeze()  # what is loaded stays, and no collection need look through it
         signal.signal(signal.SIGALRM, engine.out_of_time)
         self.seed, self.say = seed, say
         sys.stdout = io.StringIO()  # as in a worker: what library code prints is a cell's output
