@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import json
 import os
 import select
@@ -196,6 +197,39 @@ def test_a_zygote_that_does_not_come_up_leaves_nothing_of_its_first_session(erro
         return descriptors() - before
 
     assert in_child(body) == "0"
+
+
+def test_a_zygote_that_nobody_got_ends_at_once_with_its_first_session() -> None:
+    """As where Ctrl-C comes behind its start: no collection is waited for."""
+
+    def body() -> object:
+        before = descriptors()
+        gc.disable()
+        source = zygotes.Zygote(zygotes.Plan())
+        ends = [os.pidfd_open(source._process.pid), os.dup(blank(source).pidfd)]
+        del source
+        for end in ends:
+            assert pidfd.ended(end, 10)
+            os.close(end)
+        return descriptors() - before
+
+    assert in_child(body) == "0"
+
+
+def test_a_first_session_that_is_prepared_for_another_keeps_its_group() -> None:
+    def body() -> object:
+        if isinstance(cgroup.parents(os.getpid()), str):
+            return True
+        setup = ProcessSetup("worker", {"NPROC": 0}, "null", cgroup.CgroupBounds(1 << 29, 4, 1.0))
+        with contextlib.closing(zygotes.Zygote(zygotes.Plan())) as source:
+            group = blank(source).group
+            for _ in range(2):
+                assert source._preforked.take(setup) is None
+            process = source._preforked.prepare(source)
+            assert process is not None and process.group is group and process.bounded
+        return True
+
+    assert in_child(body) == "True"
 
 
 @pytest.mark.parametrize("gives_up", [KeyboardInterrupt, EnvironmentUnavailable])

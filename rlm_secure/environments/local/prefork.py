@@ -67,6 +67,9 @@ class PreforkedProcess:
         self._waiting: tuple[ProcessSetup, SessionProcess] | None = None
         self._blank: SessionProcess | None = None
 
+    def __del__(self) -> None:
+        self.forget()  # what a zygote left whose start was interrupted
+
     def keep(self, process: SessionProcess, *, grouped: bool) -> None:
         """Keep a process that was sent no setup; `grouped`, it joins a cgroup now, which can take milliseconds."""
         self._blank = process
@@ -138,7 +141,7 @@ class PreforkedProcess:
 
 def _group(process: SessionProcess, bounds: CgroupBounds) -> cgroup.Group | None:
     """Put the process into a cgroup in advance: joining one can take milliseconds."""
-    group = cgroup.join(process.pidfd)
+    group = process.group or cgroup.join(process.pidfd)
     if isinstance(group, str):
         return None
     try:

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import threading
 import time
+import weakref
 import zoneinfo
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -103,6 +104,7 @@ class Zygote:
         Raises EnvironmentUnavailable.
         """
         process = self._preforked.blank() or self._forked(*self._ask({"op": "fork"}))
+        process.zygote = self
         try:
             # Small enough not to block on an empty socket. The zygote itself does not see it.
             process.connection.sendall(setup.frame(warm=warm))
@@ -121,7 +123,9 @@ class Zygote:
             raise EnvironmentUnavailable(f"the zygote could not start a session: {answer.get('error', 'no pidfd')}")
         with self._lock:
             self._live += 1
-        return SessionProcess(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self)
+        # Its session refers to us, so that we live as long; a blank one does not, so that we end at once if nobody has
+        # us, as after a Ctrl-C.
+        return SessionProcess(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), weakref.proxy(self))
 
     def _keep_first(self, answer: Mapping[str, Any], fds: list[int]) -> None:
         """Keep the session that was forked while the walls were tested. Where there is none, the next request says why.
