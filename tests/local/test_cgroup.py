@@ -154,3 +154,15 @@ def test_the_group_that_was_made_to_see_whether_one_can_be_is_the_first_sessions
     assert evidence, done.stderr
     assert str(load_policy("strict").limits.processes + 4) in evidence
     assert not Path(path).exists()
+
+
+def test_a_join_is_expected_without_a_move() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        before = Path(f"/proc/{child.pid}/cgroup").read_text()
+        cgroup.expect_join(child.pid)
+        assert Path(f"/proc/{child.pid}/cgroup").read_text() == before == Path("/proc/self/cgroup").read_text()
+        cgroup.expect_join(0x7FFF_FFF0)  # nobody's
+    finally:
+        child.kill()
+        child.communicate()

@@ -140,8 +140,10 @@ def test_a_process_that_is_gone_joins_no_group(delegated: Path, monkeypatch: pyt
     os.close(number)
     monkeypatch.setattr(cgroup, "parents", lambda _: Parents(2, (delegated / "nowhere",), "cgroup v2"))
     assert "No such file" in str(cgroup.join(0))
+    cgroup.expect_join(1)  # where that is refused, the join only takes longer
     monkeypatch.setattr(cgroup, "parents", lambda _: "no groups here")
     assert cgroup.join(0) == "no groups here"
+    cgroup.expect_join(1)
 
 
 def test_machines_without_groups_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from typing import Any
 
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments import user_ids
-from rlm_secure.environments.local import idle, launch, packages, pidfd, startup
+from rlm_secure.environments.local import cgroup, idle, launch, packages, pidfd, startup
 from rlm_secure.environments.local.prefork import PreforkedProcess, ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.seccomp import compile_profile
@@ -257,6 +257,8 @@ class Zygote:
                 self._control.send(json.dumps({**message, "id": name}).encode())
                 if forked is not None:
                     self._control.send(json.dumps({"op": "fork", "id": early}).encode())
+                    if self.plan.rlimits:  # while nothing else is to be done
+                        cgroup.expect_join(self._process.pid)
                 poll = select.poll()
                 poll.register(self._control, select.POLLIN)
                 while True:
