@@ -119,6 +119,7 @@ def test_a_report_that_is_interrupted_leaves_no_session(monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     monkeypatch.setattr(zygote.Zygote, "while_idle", lambda _self: None)  # it would prepare a session, which counts as well
+    zygote.zygote(zygote.Plan()).retire()  # one that prepares a session at this moment
     with open_session(COLD):
         zygote_ = zygote.zygote(zygote.Plan())
         live, descriptors = zygote_._live, len(os.listdir("/proc/self/fd"))
