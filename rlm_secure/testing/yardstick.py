@@ -33,7 +33,7 @@ while os.getppid() == parent:
     given += (now - last) * min(1.0, 0.001 / max(now - wall, 0.001))
     last = now
     struct.pack_into("dd", memory, 0, given, now)
-    time.sleep(0.08)
+    time.sleep(0.04)
 """
 #: If the last measurement is this old, the process has stopped.
 _DEAD_SECONDS = 3.0

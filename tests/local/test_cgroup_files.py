@@ -140,10 +140,19 @@ def test_a_process_that_is_gone_joins_no_group(delegated: Path, monkeypatch: pyt
     os.close(number)
     monkeypatch.setattr(cgroup, "parents", lambda _: Parents(2, (delegated / "nowhere",), "cgroup v2"))
     assert "No such file" in str(cgroup.join(0))
-    cgroup.expect_join(1)  # where that is refused, the join only takes longer
     monkeypatch.setattr(cgroup, "parents", lambda _: "no groups here")
     assert cgroup.join(0) == "no groups here"
+
+
+def test_no_join_is_expected_where_groups_are_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tmp_path / "cgroup.procs"
+    for found in ("no groups here", Parents(2, (tmp_path,), ""), Parents(1, (tmp_path / "nowhere",), "")):
+        monkeypatch.setattr(cgroup, "parents", lambda _, found=found: found)
+        cgroup.expect_join(1)
+        assert not told.exists()
+    monkeypatch.setattr(cgroup, "parents", lambda _: Parents(1, (tmp_path,), ""))
     cgroup.expect_join(1)
+    assert told.read_text() == "1"
 
 
 def test_machines_without_groups_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,10 +286,11 @@ def join(process: int) -> Group | str:
 def expect_join(process: int) -> None:
     """Have the kernel ready for a `join`: the first move of a process in a while waits 6 to 16 ms for all processors.
 
-    `process` is the pid of a child of ours, which is moved to where it is. Version 2 refuses that, behind the wait.
+    `process` is the pid of a child of ours, which is moved to where it is. Only in version 1, where sessions' groups are
+    made below the host's own: the delegated directory of version 2 is another group.
     """
     found = parents(os.getpid())
-    if not isinstance(found, str):
+    if not isinstance(found, str) and found.version == 1:
         with contextlib.suppress(OSError):
             _write(f"{found.directories[0]}/cgroup.procs", str(process))
 

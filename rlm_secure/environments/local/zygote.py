@@ -257,7 +257,7 @@ class Zygote:
                 self._control.send(json.dumps({**message, "id": name}).encode())
                 if forked is not None:
                     self._control.send(json.dumps({"op": "fork", "id": early}).encode())
-                    if self.plan.rlimits:  # while nothing else is to be done
+                    if self.plan.rlimits and self._process.poll() is None:  # while nothing else is to be done
                         cgroup.expect_join(self._process.pid)
                 poll = select.poll()
                 poll.register(self._control, select.POLLIN)
