@@ -286,8 +286,8 @@ def join(process: int) -> Group | str:
 def expect_join(process: int) -> None:
     """Have the kernel ready for a `join`: the first move of a process in a while waits 6 to 16 ms for all processors.
 
-    `process` is the pid of a child of ours, which is moved to where it is. Only in version 1, where sessions' groups are
-    made below the host's own: the delegated directory of version 2 is another group.
+    `process` is the pid of a child of ours, which is moved to where it is. Only in version 1, where the groups of
+    sessions are below the host's own: the delegated directory of version 2 is another one.
     """
     found = parents(os.getpid())
     if not isinstance(found, str) and found.version == 1:
