@@ -171,6 +171,8 @@ class Part:
                 given += [*self.given, "--share", f"/tmp/rlm-secure-{os.getpid()}-{name}:rw"]
             command = [sys.executable, "-m", "rlm_secure", "arena", *given, "--", *command]
         environment = os.environ | {"RLM_SECURE_PART": self.name, "RLM_SECURE_COVERAGE": measured}
+        if AGAIN[0] in options:  # what failed is all that is collected: a share of that could be nothing
+            environment["RLM_SECURE_TURN"] = ""
         with output.open("ab") as file:
             process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=file, env=environment)
         _, status, used = os.wait4(process.pid, 0)

@@ -177,3 +177,22 @@ def test_attacks_outside_of_an_arena_are_refused_in_a_sentence(arguments, comman
 def test_attacks_that_are_not_selected_are_not_refused():
     done = pytest_on("-m", "not attack", "tests/bypasses", "tests/test_types.py", "-k", "test_every or bypass")
     assert done.returncode == pytest.ExitCode.OK, done.stdout + done.stderr
+
+
+def test_what_failed_is_not_shared_with_other_pushes_again(tmp_path, monkeypatch):
+    """It is all that is collected then: a share of one test is nothing, at most pushes."""
+    turns = []
+
+    class Started(Exception):
+        pass
+
+    def start(_command, *, env, **_options):
+        turns.append(env["RLM_SECURE_TURN"])
+        raise Started
+
+    monkeypatch.setenv("RLM_SECURE_TURN", "7")
+    monkeypatch.setattr(suite.subprocess, "Popen", start)
+    for options in ((), suite.AGAIN):
+        with pytest.raises(Started):
+            Part("tests", ("tests/test_again.py",)).run(tmp_path, *options)
+    assert turns == ["7", ""]

@@ -83,7 +83,7 @@ def test_a_limit_of_a_cell_goes_back_and_is_repaired(limits: dict[str, Any], cod
 
 def test_a_session_whose_cpu_is_used_up_is_replaced() -> None:
     burn = fence("total = 0\nfor each in range(10**9):\n    total += each\nresult = total")
-    done = ask(burn, burn, GOOD, policy=strict(limits={"session_cpu_seconds": 2.0, "cell_seconds": 1.5, "resumes": 1}))
+    done = ask(burn, burn, GOOD, policy=strict(limits={"session_cpu_seconds": 1.0, "cell_cpu_seconds": 0.7, "resumes": 1}))
     assert done.result == 21 and len(done.attempts) == 3
 
 
