@@ -23,9 +23,7 @@ from rlm_secure.testing.verdict import claims
 from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: Set for every control; they protect the machine, not the host process.
-_LIMITS = {"RLIMIT_FSIZE": 256 << 20, "RLIMIT_CORE": 0}
-#: What a control may hold: at most the bytes, and so many times what a session may. Bombs fill whatever they are given.
-_MEMORY_BYTES, _MEMORY_TIMES = 1 << 30, 5
+_LIMITS = {"RLIMIT_DATA": 1 << 30, "RLIMIT_FSIZE": 256 << 20, "RLIMIT_CORE": 0}
 #: Processor time of a control, in seconds: the machine's protection as well.
 _CPU_SECONDS = 20
 #: Added to an OUTLASTS attack's time limit: the start of the interpreter does not count.
@@ -75,9 +73,7 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS, *, patienc
         cleanup.enter_context(ours)
         with theirs:
             facts = target.facts("".join(attack.cells), bounds)
-            memory = min(_MEMORY_BYTES, _MEMORY_TIMES * bounds.memory_bytes)
-            limits = {"RLIMIT_CPU": patience * _CPU_SECONDS, "RLIMIT_DATA": memory, **_LIMITS}
-            job = _write_job(scratch, attack, facts, theirs.fileno(), limits)
+            job = _write_job(scratch, attack, facts, theirs.fileno(), patience * _CPU_SECONDS)
             fds = (theirs.fileno(), target.descriptor)
             process = plain(job, target.environment, scratch, fds=fds)
         cleanup.callback(_end, process)
@@ -99,7 +95,7 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS, *, patienc
     return Control(attack.name, False, last_words, attack.excuse, attack.reason)
 
 
-def _write_job(scratch: Path, attack: Attack, facts: object, channel: int, limits: dict[str, int]) -> Path:
+def _write_job(scratch: Path, attack: Attack, facts: object, channel: int, cpu_seconds: int) -> Path:
     cells = []
     for index, source in enumerate(attack.cells):
         path = scratch / f"cell_{index}.py"
@@ -107,6 +103,7 @@ def _write_job(scratch: Path, attack: Attack, facts: object, channel: int, limit
         cells.append(str(path))
     prelude = str(sandboxes_dir() / "attacks" / "_prelude.py")
     job = scratch / "job.json"
+    limits = {"RLIMIT_CPU": cpu_seconds, **_LIMITS}
     described = {"cells": cells, "facts": facts, "prelude": prelude, "channel": channel, "limits": limits}
     job.write_text(json.dumps(described), encoding="utf-8")
     return job

@@ -221,10 +221,10 @@ def test_where_the_stack_is_not_known_the_sessions_own_filter_stands_alone(monke
 
 def test_message_queues_stay_a_missing_wall_where_limits_are_missing() -> None:
     found = walls.Walls()
-    walls.leave_message_queues(found, "no")
+    walls.note_message_queues(found, "no")
     assert found.found == {}
     found.note("rlimits", "CORE 0")
-    walls.leave_message_queues(found, None)
+    walls.note_message_queues(found, None)
     assert found.found == {"rlimits": ["full", "CORE 0"]}
     assert in_child(lambda: (walls.bound_message_queues(), resource.getrlimit(12))) == "(None, (0, 0))"
 

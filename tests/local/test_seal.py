@@ -64,7 +64,7 @@ def test_message_queues_are_bounded_by_a_proved_filter_where_the_kernel_has_no_l
     found = walls.Walls()
     found.note("rlimits", "CORE 0")
     (found.note if proved else found.miss)("seccomp", "as told")
-    walls.leave_message_queues(found, walls.bound_message_queues())
+    walls.note_message_queues(found, walls.bound_message_queues())
     assert found.held("rlimits") is proved
     assert "RLIMIT_MSGQUEUE: no" in found.found["rlimits"][1]
 

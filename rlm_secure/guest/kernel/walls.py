@@ -114,7 +114,7 @@ def bound_message_queues() -> str | None:
     return None
 
 
-def leave_message_queues(found: Walls, refused: str | None) -> None:
+def note_message_queues(found: Walls, refused: str | None) -> None:
     """Record what limits message queues if that limit was `refused`. Called after the walls were tested.
 
     Then only the filter limits them: it kills a process that opens one. Without a tested filter, the wall is reported

@@ -129,7 +129,7 @@ class _Zygote:
         proof = self._start_proof()
         boot.warm_up()  # meanwhile: the probes mostly wait for the kernel
         self._prove(*proof)
-        walls.leave_message_queues(found, refused)
+        walls.note_message_queues(found, refused)
         self._send({"op": "booted", "walls": found.found, "details": self._details()})
         for modules in self._config.get("modules", ()):
             worker.prepare(modules)  # after the trial session, which must not have the globals of real ones
