@@ -39,8 +39,10 @@ class Counted:
 
     def __init__(self, faults: int | None) -> None:
         self._faults = faults
+        self.looks = 0
 
     def faults(self) -> int | None:
+        self.looks += 1
         return self._faults
 
 
@@ -66,6 +68,16 @@ def test_a_long_log_is_cut_whatever_a_copy_costs() -> None:
     assert outweighed(cost, copycost._LONGEST_SECONDS, 10**9, idle=True)
     cost.taken(100.0)
     assert outweighed(cost, 2 * copycost._LONGEST_SECONDS, 10**9, idle=False)
+
+
+def test_what_the_last_look_rules_out_is_not_looked_at_again() -> None:
+    cost, worker = CopyCost(), Counted(10_000)
+    cost.taken(0.01)
+    for log_seconds, idle, looks in (
+        (0.19, False, 0), (0.5, False, 1), (0.79, True, 1), (0.99, False, 1), (0.81, True, 2), (1.01, False, 3),
+    ):  # fmt: skip
+        cost.outweighed(log_seconds, cast(Worker, worker), idle=idle)
+        assert worker.looks == looks, (log_seconds, idle)
 
 
 def test_where_faults_are_hidden_checkpoints_are_taken() -> None:

@@ -38,8 +38,11 @@ class CopyCost:
 
         While the session is `idle`, nobody waits for the checkpoint itself.
         """
+        fork = 0.0 if idle else min(_TIMES * self._seconds, _LONGEST_SECONDS)
+        if log_seconds < self.needed + fork:  # by the last look, which takes as long as a short cell: faults only grow
+            return False
         faults = worker.faults()
         if faults is None:  # gone, or hidden from the host
             return True
         self.needed = min(_TIMES * faults * _FAULT_SECONDS, _LONGEST_SECONDS)
-        return log_seconds >= self.needed + (0.0 if idle else min(_TIMES * self._seconds, _LONGEST_SECONDS))
+        return log_seconds >= self.needed + fork

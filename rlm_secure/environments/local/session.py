@@ -324,8 +324,7 @@ class LocalSession(ReplayedSession[Worker]):
     def _worth_a_copy(self, *, idle: bool) -> bool:
         if self._log is None or len(self._log) > _MOST_ENTRIES:
             return True
-        cost = self._copy_cost
-        return self._log_seconds >= cost.needed and cost.outweighed(self._log_seconds, self._worker, idle=idle)
+        return self._copy_cost.outweighed(self._log_seconds, self._worker, idle=idle)
 
     def _transmit(self, entry: LogEntry, deadline: Deadline) -> None:
         try:
