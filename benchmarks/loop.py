@@ -22,6 +22,7 @@ from rlm_secure.environments import get_environment
 from rlm_secure.policy import Policy
 from rlm_secure.rlm.budget import Allowance, Ledger
 from rlm_secure.rlm.handler import LMHandler
+from rlm_secure.rlm.loops import take
 from rlm_secure.rlm.tree import Tree
 
 CALLS = 100
@@ -81,18 +82,18 @@ def run() -> Iterator[Sequence[Case]]:
 
 #: Sessions and runs of one figure of CPU time: the kernel tells that of ended processes in hundredths of a second.
 UNITS = 40
-TURN = "```repl\nx = 1\nanswer['content'] = 'a'\nanswer['ready'] = True\n```"
+PROMPT, ANSWERING = "x", "x = 1\nanswer['content'] = 'a'\nanswer['ready'] = True\n"
 
 
 def session() -> None:
-    """A session with one cell."""
-    with Sandbox() as sandbox:
-        sandbox.run("x = 1\n")
+    """A session with the context and the cell of `one_turn`."""
+    with Sandbox(context=PROMPT) as sandbox:
+        sandbox.run(ANSWERING)
 
 
 def one_turn() -> None:
     """A run of one turn and one cell."""
-    RLM(backend="scripted", backend_kwargs={"turns": [TURN]}).completion("x", ROOT)
+    RLM(backend="scripted", backend_kwargs={"turns": [f"```repl\n{ANSWERING}```"]}).completion(PROMPT, ROOT)
 
 
 def cpu_seconds() -> float:
@@ -128,17 +129,30 @@ def cpu_case(name: str, action: Callable[[], object], units: int, clock: Callabl
     return Case(name, measured, units, value=lambda: taken, small=lambda: measured(2))
 
 
-@benchmark("run-cpu", "CPU time of a run of one turn and one cell, beside that of a session with one cell")
+async def reply() -> str:
+    """A model that takes no time, on an event loop."""
+    return "an answer"
+
+
+@benchmark("run-cpu", "CPU time of a run of one turn and one cell, beside that of a session with its context and cell")
 def run_cpu() -> Iterator[Sequence[Case]]:
+    loop = take("benchmark")
+
+    def called() -> None:
+        asyncio.run_coroutine_threadsafe(reply(), loop.events).result()
+        session()
+
     yield [
         cpu_case("a session, with its worker", session, UNITS, cpu_seconds),
+        cpu_case("a session and a call, with its worker", called, UNITS, cpu_seconds),
         cpu_case("a run, with its worker", one_turn, UNITS, cpu_seconds),
         cpu_case("a session, in this process", session, UNITS, time.process_time),
         cpu_case("a run, in this process", one_turn, UNITS, time.process_time),
     ]
+    loop.end()
 
 
-@benchmark("run-wall", "a whole run of one turn and one cell, beside a session with one cell")
+@benchmark("run-wall", "a whole run of one turn and one cell, beside a session with its context and cell")
 def run_wall() -> Iterator[Sequence[Case]]:
     yield [Case("a session", session), Case("a run", one_turn)]
 
