@@ -90,8 +90,8 @@ GOALS = (
         "Only what changed is described; a request is sent before the worker wakes; no decisions or context managers in"
         " each cell; no object for output that nobody listens to. The host looks for an answer before it sleeps, which"
         " took a third off. What is left is interpreted code, two thirds of it the host's, and flat: no call takes"
-        " 5 us; 15 in 100 bytecodes less made it 2 in 100 faster, because caches are cold after each wait. Waking the"
-        " worker before the request is made brought 3 in 100.",
+        " 5 us; 15 in 100 bytecodes less, and waking the worker before the request is made, brought 2 to 4 in 100 each,"
+        " which is within what two measurements differ by.",
     ),
     Goal(
         "Checkpoints", "a cell that walks through what is held, with checkpoints, beside without", 1.05, "x",

@@ -108,11 +108,11 @@ def own(engine: Any) -> list[str]:
 def inside(session: RemoteSession, *command: str, user: str | None = None, stdin: bytes = b"") -> tuple[int, str]:
     """Run a command in the session's container as its supervisor's user: an attacker who broke out of the worker.
 
-    Again if it said nothing: on a busy machine the engine loses what a short command says before it is attached.
+    Once more if it said nothing: on a busy machine the engine loses what a short command says before it is attached.
     """
     lease: Any = session._lease
     status, output = 0, b""
-    for _ in range(4):
+    for _ in range(2):
         made = lease._engine.api.exec_create(lease._id, list(command), user=user or f"{lease.details['uid']}")
         output = lease._engine.api.exec_start(made["Id"])
         status = lease._engine.api.exec_inspect(made["Id"])["ExitCode"]

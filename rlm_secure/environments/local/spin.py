@@ -14,7 +14,7 @@ import socket
 import time
 from collections.abc import Callable
 
-#: The longest look, in seconds: an answer takes 0.04 to 0.12 ms, of which half is what the worker takes to wake up. To
+#: The longest look, in seconds: an answer takes 0.04 to 0.12 ms, of which the worker's waking up is up to a third. To
 #: wake up from a shorter sleep would take the host about as long.
 SECONDS = 0.0002
 
