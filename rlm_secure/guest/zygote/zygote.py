@@ -45,12 +45,15 @@ _MESSAGE = 256 * 1024
 _STATUSES = 4096
 _STATUS_TRIES = 50
 _REAP_MILLISECONDS = 1000
+#: In which a program that runs one cell, and ends, has ended.
+_FIRST_CELL_MILLISECONDS = 25
 
 
 def main(control_fd: int) -> None:
     """Boot with the configuration, which is the host's first message, then serve until the host is gone."""
     boot.default_signals()
     control = socket.socket(fileno=control_fd)
+    boot.import_late()  # the host is not ready to say more yet
     config = wire.loads(control.recv(_MESSAGE))
     host = prefork.pidfd(config["host_pid"])
     if os.getppid() != config["host_pid"] and not config.get("apart"):
@@ -126,11 +129,13 @@ class _Zygote:
         if self._control.fileno() in dict(poll.poll(0)):
             self._answer()  # the host wants the first session as soon as there can be one
             self._answered = _id(self._config)
-        proof = self._start_proof()
-        boot.warm_up()  # meanwhile: the probes mostly wait for the kernel
-        self._prove(*proof)
+        self._prove(*self._start_proof())
         walls.note_message_queues(found, refused)
         self._send({"op": "booted", "walls": found.found, "details": self._details()})
+        ready = dict(poll.poll(_FIRST_CELL_MILLISECONDS))  # the first session has the processors meanwhile
+        if self._host in ready or ready.get(self._control.fileno(), 0) & select.POLLHUP:
+            os._exit(0)
+        boot.warm_up()
         for modules in self._config.get("modules", ()):
             worker.prepare(modules)  # after the trial session, which must not have the globals of real ones
         gc.collect()
