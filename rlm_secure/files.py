@@ -21,7 +21,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -200,7 +199,7 @@ def replace(path: Name, data: bytes, *, folders: bool = False) -> None:
         mode = 0o666
         with contextlib.suppress(FileNotFoundError):
             mode &= _regular(_looked_at(name, folder), path).st_mode
-        written, where = at(f".{secrets.token_hex(8)}", folder)
+        written, where = at(f".{os.urandom(8).hex()}", folder)
         descriptor = os.open(written, _CREATE, mode, **where)
         try:
             try:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.decision import Decided
 from rlm_secure.environments.owned import Owned
-from rlm_secure.environments.quota import SandboxReservation
 from rlm_secure.errors import CallFailed, EnvironmentUnavailable
 from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.policy.gate import Gate
@@ -22,6 +21,7 @@ from rlm_secure.registry import ENVIRONMENTS
 from rlm_secure.types import CodeFinding
 
 if TYPE_CHECKING:
+    from rlm_secure.environments.quota import SandboxReservation
     from rlm_secure.policy.model import Policy
 
 __all__ = ["AuditSink", "CallFailed", "Environment", "HostCalls", "Session"]

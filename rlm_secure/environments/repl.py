@@ -9,7 +9,7 @@ import copy
 import json
 import keyword
 import logging
-import secrets
+import os
 import threading
 import time
 import weakref
@@ -113,7 +113,7 @@ class REPL(Owned):
         functions = {name: tool.value for name, tool in tools.items() if tool.is_callable}
         self._served = _Served(self, Toolbox(functions, self.policy))
         self._audit = audit
-        self._name = secrets.token_hex(8)
+        self._name = os.urandom(8).hex()
         self._cells = self._requests = self._under_way = 0
         self._count = threading.Lock()
         self._environment = environment
@@ -471,7 +471,7 @@ class REPL(Owned):
         made._contexts, made._histories = self._contexts.copy(), self._histories.copy()
         made._compacted = list(self._compacted)
         made._served = _Served(made, self._served.toolbox)
-        made._name = secrets.token_hex(8)
+        made._name = os.urandom(8).hex()
         made._cells = made._under_way = 0
         made._count = threading.Lock()
         with self._walled() as session:

@@ -17,7 +17,7 @@ rarely assigns one that another process uses.
 from __future__ import annotations
 
 import itertools
-import secrets
+import random
 from collections.abc import Iterator
 from typing import Final
 
@@ -33,7 +33,7 @@ def unused(first: int = FIRST, count: int = COUNT) -> int:
 
 
 def _begin() -> Iterator[int]:
-    return itertools.count(secrets.randbelow(COUNT))
+    return itertools.count(random.SystemRandom().randrange(COUNT))
 
 
 _given = _begin()

@@ -10,7 +10,6 @@ Guards: that a policy which is read without its model has the model's values
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
@@ -20,6 +19,7 @@ from rlm_secure.guarantees import Wall
 from rlm_secure.policy import derived, toml
 from rlm_secure.registry import ENVIRONMENTS
 from rlm_secure.resources import policies_dir
+from rlm_secure.sha256 import sha256
 
 if TYPE_CHECKING:
     from rlm_secure.policy.model import Policy
@@ -83,7 +83,7 @@ def _tested(name: str) -> dict[str, Any] | None:
         data = (policies_dir() / f"{name}.toml").read_bytes()
     except OSError:
         return None  # the model's loader says what is wrong
-    return toml.loads(data.decode()) if hashlib.sha256(data).hexdigest() == TESTED.get(name) else None
+    return toml.loads(data.decode()) if sha256(data).hexdigest() == TESTED.get(name) else None
 
 
 def _table(table: str, written: Mapping[str, Any], model: Callable[[], Any]) -> dict[str, Any]:

@@ -1,0 +1,13 @@
+"""SHA-256 without OpenSSL, which hashlib loads for 2 ms: what a first session waits for uses this one."""
+
+from __future__ import annotations
+
+import sys
+
+try:  # as `random` does
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256 as sha256
+    else:
+        from _sha256 import sha256 as sha256  # type: ignore[import-not-found]
+except ImportError:  # a Python that was built without it
+    from hashlib import sha256 as sha256
