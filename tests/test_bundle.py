@@ -124,7 +124,7 @@ def test_the_same_sources_with_other_states_are_not_compiled_again(
     before = kept(cache).read_bytes()
     monkeypatch.setattr(bundles.importlib.util, "cache_from_source", lambda _path: str(kept(cache).with_suffix(".pyc")))
     monkeypatch.setattr(bundles.sys, "dont_write_bytecode", False)
-    monkeypatch.setattr(bundles, "_state", lambda _folders: b"another")
+    monkeypatch.setattr(bundles, "states", lambda _folders: b"another")
     monkeypatch.delattr(bundles, "_bytecode")
     found = bundles.bundle.__wrapped__()
     assert found.data == kept(cache).read_bytes() != before
@@ -141,10 +141,10 @@ def test_a_source_that_has_changed_is_read_whatever_its_size_and_time(tmp_path: 
     source = root / "inner" / "one.py"
     source.write_text("x = 1\n")
     os.utime(source, ns=(10**18, 10**18))
-    before = bundles._state({"guest": root})
-    assert before == bundles._state({"guest": root})
+    before = bundles.states({"guest": root})
+    assert before == bundles.states({"guest": root})
     (root / "inner" / "notes.txt").write_text("no source")
-    assert before == bundles._state({"guest": root})
+    assert before == bundles.states({"guest": root})
     if changed == "another name":
         source.rename(root / "one.py")
     else:
@@ -152,10 +152,10 @@ def test_a_source_that_has_changed_is_read_whatever_its_size_and_time(tmp_path: 
         other.write_text("x = 2\n")
         os.utime(other, ns=(10**18, 10**18))
         other.replace(source)
-    assert before != bundles._state({"guest": root})
+    assert before != bundles.states({"guest": root})
 
 
-@pytest.mark.parametrize("step", ["_bytecode", "_keep"])
+@pytest.mark.parametrize("step", ["_bytecode", "keep"])
 def test_a_full_disk_costs_the_bytecode_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

@@ -39,6 +39,7 @@ USED: dict[str, dict[str, str]] = {
     },
     "rlm_secure/environments/docker/image.py": {"mtime": "tarfile", "gname": "tarfile"},
     "rlm_secure/files.py": {"filename2": "OSError"},
+    "rlm_secure/guest/image.py": {"has_location": "importlib"},
     "rlm_secure/guest/language/classes.py": {
         "__instancecheck__": "Python",
         "__subclasscheck__": "Python",

@@ -16,19 +16,12 @@ import importlib.util
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from rlm_secure.errors import EnvironmentUnavailable
-
-try:  # as `random` does: hashlib loads OpenSSL for 2 ms, and a session's process is started only after this import
-    if sys.version_info >= (3, 12):
-        from _sha2 import sha256 as _sha256
-    else:
-        from _sha256 import sha256 as _sha256  # type: ignore[import-not-found]
-except ImportError:  # a Python that was built without it
-    from hashlib import sha256 as _sha256
+from rlm_secure.sha256 import sha256
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ENTRY = "from guest.main import main\n\nmain()\n"
@@ -44,46 +37,69 @@ class Bundle(NamedTuple):
 @cache
 def bundle() -> Bundle:
     """Build the bundle, once per process. Raises EnvironmentUnavailable when RestrictedPython is missing."""
+    found, kept = folders(), kept_at("zip")
+    state, before = states(found), b""
+    with contextlib.suppress(OSError):
+        before = read(kept)
+    if before.endswith(_comment(state, named := before[-64:].decode("ascii", "replace"))):
+        return Bundle(before, named)
+    files = {"__main__.py": _ENTRY.encode()}
+    for package, root in found.items():
+        files.update(_sources(root, package))
+    sources = _archive(files)
+    named = digest(sources)
+    comment = _comment(state, named)
+    # The same sources with other states, as in a copy or an image, have the same bytecode.
+    same = before.endswith(named.encode()) and before[-len(comment) - 2 : -len(comment)] == b"\x80\0"
+    if may_keep(kept):
+        with contextlib.suppress(OSError):  # a full disk, no descriptor left: use what there is
+            archive = before[: -len(comment)] + comment if same else _archive(files | _bytecode(files), comment=comment)
+            keep(archive, kept)
+            return Bundle(archive, named)
+    return Bundle(before if same else sources, named)
+
+
+def folders() -> dict[str, str]:
+    """The packages in it, and where they are. Raises EnvironmentUnavailable when RestrictedPython is missing."""
     restricted = importlib.util.find_spec("RestrictedPython")
     if restricted is None or restricted.origin is None:
         raise EnvironmentUnavailable("RestrictedPython is not installed: pip install 'RestrictedPython>=9.0'")
-    here = os.path.dirname(__file__)
-    folders = {"guest": f"{os.path.dirname(here)}/guest", "RestrictedPython": os.path.dirname(restricted.origin)}
-    kept = os.path.splitext(importlib.util.cache_from_source(f"{here}/guest.py"))[0] + ".zip"
-    state, before = _state(folders), b""
-    with contextlib.suppress(OSError):
-        before = _read(kept)
-    if before.endswith(_comment(state, sha256 := before[-64:].decode("ascii", "replace"))):
-        return Bundle(before, sha256)
-    files = {"__main__.py": _ENTRY.encode()}
-    for package, root in folders.items():
-        files.update(_sources(root, package))
-    sources = _archive(files)
-    sha256 = _sha256(sources).hexdigest()
-    comment = _comment(state, sha256)
-    # The same sources with other states, as in a copy or an image, have the same bytecode.
-    same = before.endswith(sha256.encode()) and before[-len(comment) - 2 : -len(comment)] == b"\x80\0"
-    if not sys.dont_write_bytecode and os.access(os.path.dirname(kept), os.W_OK):
-        with contextlib.suppress(OSError):  # a full disk, no descriptor left: use what there is
-            archive = before[: -len(comment)] + comment if same else _archive(files | _bytecode(files), comment=comment)
-            _keep(archive, kept)
-            return Bundle(archive, sha256)
-    return Bundle(before if same else sources, sha256)
+    ours = os.path.dirname(os.path.dirname(__file__))
+    return {"guest": f"{ours}/guest", "RestrictedPython": os.path.dirname(restricted.origin)}
 
 
-def _comment(state: bytes, sha256: str) -> bytes:
+def kept_at(ending: str) -> str:
+    """The path of what is kept for this interpreter beside the bytecode of this package."""
+    cached = importlib.util.cache_from_source(f"{os.path.dirname(__file__)}/guest.py")
+    return f"{os.path.splitext(cached)[0]}.{ending}"
+
+
+def may_keep(path: str) -> bool:
+    """Whether anything may be written beside `path`."""
+    return not sys.dont_write_bytecode and os.access(os.path.dirname(path), os.W_OK)
+
+
+def _comment(state: bytes, named: str) -> bytes:
     """The end of a cache, which is written last."""
-    return f"{_sha256(state + sha256.encode()).hexdigest()}{sha256}".encode()
+    return f"{digest(state + named.encode())}{named}".encode()
 
 
-def _state(folders: dict[str, str]) -> bytes:
-    """The states of all sources: whatever changes one, changes its inode or the time of its last change."""
-    found = []
-    for package, root in folders.items():
-        for path, entry in _files(root, package):
-            is_at = entry.stat()
-            found.append((path, is_at.st_dev, is_at.st_ino, is_at.st_size, is_at.st_mtime_ns, is_at.st_ctime_ns))
-    return repr(sorted(found)).encode()
+def states(sources: dict[str, str], others: Sequence[str] = ()) -> bytes:
+    """The states of all sources in folders, and of other files: what changes one, changes its inode or its times."""
+    found = [
+        (path, _state(entry.stat())) for package, root in sources.items() for path, entry in _files(root, package)
+    ]
+    return repr(sorted(found) + [(path, _state(os.stat(path))) for path in others]).encode()
+
+
+def _state(of: os.stat_result) -> tuple[int, ...]:
+    return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns
+
+
+def digest(data: bytes) -> str:
+    """The sha256 in hexadecimal."""
+    named: str = sha256(data).hexdigest()
+    return named
 
 
 def _files(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -97,10 +113,11 @@ def _files(folder: str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
 
 
 def _sources(root: str, package: str) -> dict[str, bytes]:
-    return {name: _read(entry.path) for name, entry in _files(root, package)}
+    return {name: read(entry.path) for name, entry in _files(root, package)}
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
+    """All of a file."""
     with open(path, "rb") as file:
         return file.read()
 
@@ -135,7 +152,7 @@ def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
     return compiled
 
 
-def _keep(data: bytes, path: str) -> None:
+def keep(data: bytes, path: str) -> None:
     """Write a temporary file, then rename it: another process sees all of the data or none."""
     import tempfile
 

@@ -1,4 +1,4 @@
-"""Entry of the bundle: `python -I -S -B BUNDLE zygote FD | zygote PATH | supervise [CONFIG] | dial SOCKET`.
+"""Entry of the bundle: `python -I -S -B BUNDLE zygote FD | zygote PATH | modules | supervise [CONFIG] | dial SOCKET`.
 
 `supervise --zygote PATH [CONFIG]` starts no zygote, but waits for one at PATH.
 """
@@ -33,6 +33,11 @@ def main() -> None:
             from .zygote import zygote
 
             zygote.main(int(fd))
+        case ["modules"]:
+            from .zygote import boot, zygote
+
+            for imported in boot.imported():
+                sys.stdout.write("\0".join(imported) + "\n")
         case ["supervise", "--zygote", path, *rest]:
             from .supervisor import supervisor
 
@@ -46,4 +51,5 @@ def main() -> None:
 
             dial.main(path)
         case _:
-            sys.exit("usage: BUNDLE zygote FD | zygote PATH | supervise [--zygote PATH] [CONFIG] | dial SOCKET")
+            programs = "zygote FD | zygote PATH | modules | supervise [--zygote PATH] [CONFIG] | dial SOCKET"
+            sys.exit(f"usage: BUNDLE {programs}")

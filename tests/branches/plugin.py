@@ -63,6 +63,7 @@ class _Patches(importlib.abc.MetaPathFinder):
         self.names: list[list[str]] = json.loads((directory / "names.json").read_text())
         self._patches: dict[str, Callable[[ModuleType], None]] = {
             "rlm_secure.environments.bundle": self._bundle,
+            "rlm_secure.environments.local.image": self._image,
             "rlm_secure.testing.arena": self._arena,
             "rlm_secure.testing.nested": self._by_its_file,
             "rlm_secure.testing.processes": self._plain,
@@ -86,6 +87,12 @@ class _Patches(importlib.abc.MetaPathFinder):
 
         spec.loader.exec_module = run_and_patch  # type: ignore[method-assign]
         return spec
+
+    def _image(self, images: Any) -> None:
+        def refuse(_: Any) -> Any:
+            raise ValueError("what is measured runs the bundle, which has the tracer")
+
+        images._kept = images._build = refuse
 
     def _bundle(self, bundles: Any) -> None:
         real, begin = bundles.bundle, f"start({self.table!r}, *{self.names!r})"

@@ -291,8 +291,13 @@ def test_no_descriptors_left_for_a_start() -> None:
     assert said.endswith("raise the number of open files (ulimit -n)")
 
 
+NOTHING_KEPT = "from rlm_secure.environments.local import image; image.bundles.kept_at = lambda _: '/nowhere/at/all'"
+
+
 def test_files_may_have_no_size() -> None:
-    assert refused(shell='ulimit -f 0; "$@"').endswith("raise the size of files (ulimit -f)")
+    """The first process of a session is started from a file; where none is kept, from a copy in memory."""
+    said = refused(first=NOTHING_KEPT, shell='ulimit -f 0; "$@"')
+    assert said.endswith("raise the size of files (ulimit -f)")
 
 
 @pytest.mark.root

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments.local import cgroup, launch, listener, pidfd, pool
+from rlm_secure.environments.local import cgroup, listener, pidfd, pool, startup
 from rlm_secure.environments.local import zygote as zygotes
 from rlm_secure.environments.local.prefork import ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
@@ -308,9 +308,9 @@ def test_what_is_prepared_and_not_wanted_leaves_no_descriptor() -> None:
 
 def test_where_the_interpreters_library_lies_is_told_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/python/lib")
-    assert launch.environment()["LD_LIBRARY_PATH"] == "/opt/python/lib"
+    assert startup.environment()["LD_LIBRARY_PATH"] == "/opt/python/lib"
     monkeypatch.delenv("LD_LIBRARY_PATH")
-    assert "LD_LIBRARY_PATH" not in launch.environment()
+    assert "LD_LIBRARY_PATH" not in startup.environment()
 
 
 def test_a_listener_is_closed_once() -> None:

@@ -1,8 +1,9 @@
 """Starts the process of a zygote; the first one of a program ahead of the imports of everything that talks to it.
 
 It is started by exec, never by fork alone, so that it inherits no memory, thread or lock of the host; its environment
-is minimal (environment), and it inherits two descriptors: the bundle and the control socket. It imports its program and
-waits: what it is for is the first message on that socket. It ends when that socket closes or the host dies.
+is minimal (startup.environment), and it inherits two descriptors: its program and the control socket. It imports all
+that a session may need and waits: what it is for is the first message on that socket. It ends when that socket closes
+or the host dies.
 
 Guards: how the zygote is started
 """
@@ -17,8 +18,7 @@ import subprocess
 import threading
 from typing import NamedTuple
 
-from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local import machine, startup
+from rlm_secure.environments.local import image, machine, startup
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.forks import at_fork
 
@@ -87,22 +87,6 @@ def discard() -> None:
             launched.end()
 
 
-def environment() -> dict[str, str]:
-    """The whole environment of a zygote."""
-    # From the host's environment only the path of a shared libpython. With no path for time zones, zoneinfo does not
-    # read half a megabyte of build settings: the host sends its own later. Huge pages for large mallocs, where a
-    # session may have them, make large strings, and checkpoints of them, several times cheaper.
-    made = {
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-        "LC_ALL": "C.UTF-8",
-        "LD_BIND_NOW": "1",  # symbols are resolved once, not in every session
-        "PYTHONTZPATH": "",
-    }
-    if library_path := os.environ.get("LD_LIBRARY_PATH"):
-        made["LD_LIBRARY_PATH"] = library_path
-    return made
-
-
 def _start() -> Launched:
     machine.require()
     executable = startup.interpreter()
@@ -116,20 +100,19 @@ def _start() -> Launched:
             kept.callback(os.close, reader)
             passed.callback(os.close, errors)
             os.set_blocking(errors, False)  # read only if the start fails: a full pipe must not block the zygote
-            archive = passed.enter_context(os.fdopen(os.memfd_create("rlm_secure-guest"), "wb"))
-            archive.write(bundle().data)
-            archive.flush()
+            program = image.opened()
+            passed.callback(os.close, program)
             process = subprocess.Popen(
                 [
-                    *(executable, "-I", "-S", "-B", "-X", "utf8"),
-                    *(f"/proc/self/fd/{archive.fileno()}", "zygote", str(theirs.fileno())),
+                    *(executable, *startup.FLAGS),
+                    *(f"/proc/self/fd/{program}", "zygote", str(theirs.fileno())),
                 ],
-                pass_fds=(archive.fileno(), theirs.fileno()),
+                pass_fds=(program, theirs.fileno()),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
                 cwd="/",  # the host's directory may be gone
-                env=environment(),
+                env=startup.environment(),
                 start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
             )
         except OSError as error:

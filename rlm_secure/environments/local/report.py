@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local import machine
+from rlm_secure.environments.local import image, machine
 from rlm_secure.guarantees import WITHOUT_PACKAGES, EnforcementReport, Level, Wall, WallStatus, language_wall
 from rlm_secure.policy.gate import Gate
 
@@ -37,7 +36,7 @@ def build(
     `packages` are those of third parties in its zygote.
     """
     walls = _walls(tuple(booted.items()), tuple(sealed.items()), screen, packages)
-    return EnforcementReport("local", walls, {**details, "bundle_sha256": bundle().sha256})
+    return EnforcementReport("local", walls, {**details, "bundle_sha256": image.sha256()})
 
 
 @lru_cache(maxsize=64)

@@ -14,6 +14,8 @@ import sys
 
 from rlm_secure.errors import EnvironmentUnavailable
 
+#: Of the interpreter: no environment variable, no site, no bytecode written, and texts are UTF-8.
+FLAGS = ("-I", "-S", "-B", "-X", "utf8")
 _STANDARD_STREAMS = 3
 _END_SECONDS = 1.0
 _KEPT_BYTES = 64 * 1024  # the capacity of a pipe
@@ -45,6 +47,22 @@ def interpreter() -> str:
             f"sys.executable is {named!r}, and a sandbox is started by the path of a Python; set sys.executable to one"
         )
     return named
+
+
+def environment() -> dict[str, str]:
+    """The whole environment of a zygote."""
+    # From the host's environment only the path of a shared libpython. With no path for time zones, zoneinfo does not
+    # read half a megabyte of build settings: the host sends its own later. Huge pages for large mallocs, where a
+    # session may have them, make large strings, and checkpoints of them, several times cheaper.
+    made = {
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+        "LC_ALL": "C.UTF-8",
+        "LD_BIND_NOW": "1",  # symbols are resolved once, not in every session
+        "PYTHONTZPATH": "",
+    }
+    if library_path := os.environ.get("LD_LIBRARY_PATH"):
+        made["LD_LIBRARY_PATH"] = library_path
+    return made
 
 
 def advice(error: OSError, executable: str) -> str:

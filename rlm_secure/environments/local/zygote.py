@@ -12,7 +12,6 @@ import atexit
 import contextlib
 import json
 import os
-import secrets
 import select
 import socket
 import subprocess
@@ -26,7 +25,7 @@ from typing import Any
 
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments import user_ids
-from rlm_secure.environments.local import cgroup, idle, launch, packages, pidfd, startup
+from rlm_secure.environments.local import cgroup, idle, image, launch, packages, pidfd, startup
 from rlm_secure.environments.local.prefork import PreforkedProcess, ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.seccomp import compile_profile
@@ -253,12 +252,13 @@ class Zygote:
                 self._asking = True
                 until = time.monotonic() + seconds
                 # An answer to an earlier request may still arrive, if its caller was interrupted or gave up.
-                name, early = secrets.token_hex(8), secrets.token_hex(8)
+                name, early = os.urandom(8).hex(), os.urandom(8).hex()
                 self._control.send(json.dumps({**message, "id": name}).encode())
                 if forked is not None:
                     self._control.send(json.dumps({"op": "fork", "id": early}).encode())
                     if self.plan.rlimits and self._process.poll() is None:  # while nothing else is to be done
                         cgroup.expect_join(self._process.pid)
+                    image.read()
                 poll = select.poll()
                 poll.register(self._control, select.POLLIN)
                 while True:

@@ -10,6 +10,7 @@ takes the module from sys.modules itself.
 from __future__ import annotations
 
 import codecs
+import functools
 import sys
 import time
 from collections.abc import Mapping
@@ -59,8 +60,9 @@ _CODECS = (
 )  # fmt: skip
 
 
+@functools.cache
 def import_all() -> None:
-    """Import these modules and codecs, and fill the caches of C code."""
+    """Import these modules and codecs, and fill the caches of C code. Once, however often it is called."""
     for name in _MODULES:
         try:
             import_module(name)
