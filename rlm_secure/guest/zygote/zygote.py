@@ -3,8 +3,8 @@
 Boot order: import everything that a session may ever need (no file can be opened later) -> drop root ->
 own user, PID, mount, network, IPC, UTS and cgroup namespaces -> fork (the child is pid 1) -> empty root ->
 no_new_privs, bounding set, MDWE -> fork the first session, if the host has asked for it -> test the walls in
-short-lived children, and meanwhile run a trial session of our own -> report what held -> freeze the heap -> serve. The
-first session seals itself while the walls are tested; the host sends it nothing before it knows what held.
+short-lived children -> report what held -> run a trial session of our own, a moment later -> freeze the heap -> serve.
+The first session seals itself while the walls are tested; the host sends it nothing before it knows what held.
 
 Session order: close all descriptors but one socket -> own user, network and IPC namespaces -> not dumpable ->
 no capabilities -> Landlock -> the host sends the session's setup over its own socket (prefork.py) -> rlimits ->
