@@ -8,7 +8,7 @@ is reached, how an earlier state is kept, and when the log is restarted.
 from __future__ import annotations
 
 import json
-import os
+import random
 import threading
 import time
 from abc import abstractmethod
@@ -119,7 +119,7 @@ class ReplayedSession(Session, Generic[W]):
         self._known = KnownVariables(policy.limits.result_bytes)
         self._begin_log()
         # A killed session is rebuilt by replaying its log, so `random` must give the same values again.
-        self._seed = int.from_bytes(os.urandom(16), "big")
+        self._seed = random.SystemRandom().getrandbits(128)
         self._seeded = False
 
     # -- what a subclass does -----------------------------------------------------------------------

@@ -583,6 +583,10 @@ READERS: dict[str, Reader] = {
     "environments/local/pidfd.py": Reader("unpack", reason=_KERNEL),
     "environments/seccomp.py": Reader("json.loads", reason="a profile of ours, or a file that the user names"),
     "environments/local/session.py": Reader("recvmsg struct.unpack", reason=_KERNEL),
+    "environments/local/image.py": Reader(
+        "os.pread", reason="the table of a file of ours beside the bytecode: who can write there can change our code"
+    ),
+    "guest/image.py": Reader("os.pread", reason="the file that the host passes, which the host has checked"),
     "environments/local/startup.py": Reader("os.read", reason="one read of 64 KiB of the zygote's errors, of ours"),
     "environments/local/worker.py": Reader(
         "decode event os.pread recv socket.recv_fds unpack_from", ("frames in the host",)
