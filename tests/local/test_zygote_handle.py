@@ -28,7 +28,11 @@ from rlm_secure.policy import load_policy
 from tests.local.kernels import in_child, refuse
 
 pytestmark = pytest.mark.timeout(300)
-SETUP = ProcessSetup("worker", {"NPROC": 0}, "{}", None)
+#: Of a session that waits for its first cell: without these limits it would end at once.
+BEGIN = {"op": "begin", "modules": [], "tools": [], "screen": True} | dict.fromkeys(
+    ("source_bytes", "ast_nodes", "stdout_bytes", "value_bytes", "result_bytes"), 1 << 16
+)
+SETUP = ProcessSetup("worker", {"NPROC": 0}, json.dumps(BEGIN), None)
 
 
 def descriptors() -> int:
