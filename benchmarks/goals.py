@@ -96,6 +96,10 @@ GOALS = (
     Goal(
         "Checkpoints", "a cell that walks through what is held, with checkpoints, beside without", 1.05, "x",
         _largest(*(_ratio(row, "with checkpoints", "without checkpoints") for row in _CHECKPOINTS)),
+        Floor(
+            "two sessions without checkpoints that do the same, one beside the other",
+            _largest(*(_ratio(row, "without checkpoints, another session", "without checkpoints") for row in _CHECKPOINTS)),
+        ),
     ),
     Goal(
         "First start", "`import rlm_secure`, above the interpreter alone", 20, "ms",

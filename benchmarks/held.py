@@ -150,7 +150,7 @@ def held_state() -> Iterator[Sequence[Case]]:
 def _steady(setup: str) -> Callable[[], Iterator[Sequence[Case]]]:
     def cases() -> Iterator[Sequence[Case]]:
         cell = "t = 0\nfor each in d: t += 1"
-        boxes = [Sandbox(policy=policy(pool=0, checkpoints=kept)) for kept in (False, True)]
+        boxes = [Sandbox(policy=policy(pool=0, checkpoints=kept)) for kept in (False, True, False)]
         for box in boxes:
             box.run(setup).check()
 
@@ -160,10 +160,12 @@ def _steady(setup: str) -> Callable[[], Iterator[Sequence[Case]]]:
         def spent(box: Sandbox) -> Callable[[], float]:
             return lambda: box.run(cell).check().cpu_seconds
 
-        without, with_them = boxes
+        without, with_them, without_too = boxes
         yield [
             Case("without checkpoints", lambda: None, before=rest, value=spent(without)),
             Case("with checkpoints", lambda: None, before=rest, value=spent(with_them)),
+            # Two sessions that do the same differ by where the kernel puts their pages, and by what runs beside them.
+            Case("without checkpoints, another session", lambda: None, before=rest, value=spent(without_too)),
         ]
         for box in boxes:
             box.close()

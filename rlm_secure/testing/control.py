@@ -26,11 +26,9 @@ from rlm_secure.untrusted_json import MalformedJson, loads
 _LIMITS = {"RLIMIT_DATA": 1 << 30, "RLIMIT_FSIZE": 256 << 20, "RLIMIT_CORE": 0}
 #: Processor time of a control, in seconds: the machine's protection as well.
 _CPU_SECONDS = 20
-#: Added to an OUTLASTS attack's time limit: the start of the interpreter does not count.
-_START_SECONDS = 0.3
 #: A naive host that has received no valid answer for this long would wait forever.
 _NAIVE_SECONDS = 3.0
-#: Time limit of all other attacks, long enough for a busy machine.
+#: Time limit of all other attacks, and of the interpreter's start: long enough for a busy machine.
 _PATIENCE_SECONDS = 30.0
 #: On a busy machine a signal may take this long to end a process.
 _SIGNAL_SECONDS = 2.0
@@ -71,21 +69,24 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS, *, patienc
     with Scratch() as scratch, contextlib.ExitStack() as cleanup:
         ours, theirs = socket.socketpair()
         cleanup.enter_context(ours)
-        with theirs:
+        begins, begun = os.pipe2(os.O_CLOEXEC)
+        cleanup.callback(os.close, begins)
+        with theirs, open(begun, "wb"):
             facts = target.facts("".join(attack.cells), bounds)
-            job = _write_job(scratch, attack, facts, theirs.fileno(), patience * _CPU_SECONDS)
-            fds = (theirs.fileno(), target.descriptor)
+            job = _write_job(scratch, attack, facts, theirs.fileno(), begun, patience * _CPU_SECONDS)
+            fds = (theirs.fileno(), begun, target.descriptor)
             process = plain(job, target.environment, scratch, fds=fds)
         cleanup.callback(_end, process)
-        seconds = {Win.OUTLASTS: bounds.seconds + bounds.grace + _START_SECONDS, Win.BREAKS: _NAIVE_SECONDS}
+        seconds = {Win.OUTLASTS: bounds.seconds + bounds.grace, Win.BREAKS: _NAIVE_SECONDS}
         watch = _Watch(
             process,
             ours,
+            begins,
             limit=4 * bounds.stdout_bytes,
             patient=attack.wins is Win.OUTLASTS,
             answers=attack.wins is Win.PRINTS and Need.CHANNEL in attack.needs,
         )
-        watch.run(time.monotonic() + seconds.get(attack.wins, patience * _PATIENCE_SECONDS))
+        watch.run(seconds.get(attack.wins, patience * _PATIENCE_SECONDS), starts_in=patience * _PATIENCE_SECONDS)
         evidence = _victory(attack, target, watch, bounds.stdout_bytes)
         last_words = watch.last_words()  # asked before the process is ended: this is what it ended by itself with
     if attack.wins is Win.REMAINS:
@@ -95,7 +96,7 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS, *, patienc
     return Control(attack.name, False, last_words, attack.excuse, attack.reason)
 
 
-def _write_job(scratch: Path, attack: Attack, facts: object, channel: int, cpu_seconds: int) -> Path:
+def _write_job(scratch: Path, attack: Attack, facts: object, channel: int, begun: int, cpu_seconds: int) -> Path:
     cells = []
     for index, source in enumerate(attack.cells):
         path = scratch / f"cell_{index}.py"
@@ -104,7 +105,9 @@ def _write_job(scratch: Path, attack: Attack, facts: object, channel: int, cpu_s
     prelude = str(sandboxes_dir() / "attacks" / "_prelude.py")
     job = scratch / "job.json"
     limits = {"RLIMIT_CPU": cpu_seconds, **_LIMITS}
-    described = {"cells": cells, "facts": facts, "prelude": prelude, "channel": channel, "limits": limits}
+    described = {
+        "cells": cells, "facts": facts, "prelude": prelude, "channel": channel, "begun": begun, "limits": limits,
+    }  # fmt: skip
     job.write_text(json.dumps(described), encoding="utf-8")
     return job
 
@@ -121,13 +124,22 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 class _Watch:
     """Reads the output of a control until it ends, exceeds `limit` bytes (if `patient`, the excess is dropped instead),
-    or its time is over. With `answers` it replies to the first call on the channel, as a naive host would."""
+    or its time is over, which begins with the attack: the process then closes the other end of the pipe `begins`. With
+    `answers` it replies to the first call on the channel, as a naive host would."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], channel: socket.socket, *, limit: int, patient: bool, answers: bool
+        self,
+        process: subprocess.Popen[bytes],
+        channel: socket.socket,
+        begins: int,
+        *,
+        limit: int,
+        patient: bool,
+        answers: bool,
     ) -> None:
         self._process = process
         self._channel = channel
+        self._begins = begins
         self._limit = limit
         self._patient = patient
         self._answers = answers
@@ -137,22 +149,30 @@ class _Watch:
         self.overdue = False
         self.flooded = False
 
-    def run(self, deadline: float) -> None:
-        """Read until `deadline` at the latest, in seconds of time.monotonic()."""
+    def run(self, seconds: float, *, starts_in: float) -> None:
+        """Read for `seconds` from when the attack begins, which it has to in `starts_in` seconds.
+
+        What does not begin outlasts nothing: it is not overdue.
+        """
         assert self._process.stdout is not None and self._process.stderr is not None
+        deadline, begun = time.monotonic() + starts_in, False
         sinks = {
             self._process.stdout.fileno(): self.text,
             self._process.stderr.fileno(): self.complaints,
             self._channel.fileno(): self.frames,
         }
         with selectors.DefaultSelector() as selector:
-            for fd in sinks:
+            for fd in (*sinks, self._begins):
                 selector.register(fd, selectors.EVENT_READ)
             while selector.get_map():
                 gone = self._process.poll() is not None  # polled before select: its last output is then in the pipes
                 ready = selector.select(0 if gone else min(max(deadline - time.monotonic(), 0), 0.05))
                 for key, _ in ready:
                     chunk = _read(key.fd)
+                    if key.fd == self._begins:
+                        deadline, begun = time.monotonic() + seconds, True
+                        selector.unregister(key.fd)
+                        continue
                     if len(sinks[key.fd]) <= self._limit:
                         sinks[key.fd] += chunk
                     if not chunk:
@@ -161,8 +181,9 @@ class _Watch:
                     self._answer()
                 self.flooded = not self._patient and max(map(len, sinks.values())) > self._limit
                 ended = gone and not ready
-                self.overdue = time.monotonic() >= deadline and not ended
-                if self.flooded or self.overdue or ended:
+                over = time.monotonic() >= deadline
+                self.overdue = over and begun and not ended
+                if self.flooded or over or ended:
                     return
             try:  # every pipe is closed, but the process may still run
                 self._process.wait(max(deadline - time.monotonic(), 0))

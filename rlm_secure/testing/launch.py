@@ -1,6 +1,6 @@
 """The program of a control: runs an attack in plain Python, inside limits, as a naive host would.
 
-    python -I launch.py JOB        JOB is a JSON file: {cells, facts, prelude, channel, limits}
+    python -I launch.py JOB        JOB is a JSON file: {cells, facts, prelude, channel, begun, limits}
 
 There is no wall here, so the attack should win; the limits only protect the machine. As a naive host would, it prints
 the answer of a cell and the repr of each variable.
@@ -40,6 +40,7 @@ def main(path: str) -> None:
         "llm_query": _reply,
     }
     given = frozenset(names)
+    os.close(job["begun"])  # from now on the attack's time runs, not that of the interpreter's start
     for cell in job["cells"]:
         try:
             _readable(cell)

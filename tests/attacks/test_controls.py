@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
 import pytest
 
-from rlm_secure.testing import corpus
+from rlm_secure.testing import control as plain_python
+from rlm_secure.testing import corpus, processes
 from rlm_secure.testing.control import control
 from rlm_secure.testing.target import Target
 from tests.attacks.conftest import ATTACKS, each
@@ -33,3 +38,20 @@ def test_a_harmless_program_wins_nothing(wins):
         result = control(harmless(wins), target)
     assert not result.won
     assert not result.excused
+
+
+def test_what_starts_slowly_has_not_outlasted_its_limit(monkeypatch):
+    timers = []
+
+    def slow(*arguments, **options):
+        process = processes.plain(*arguments, **options)
+        os.kill(process.pid, signal.SIGSTOP)  # in the middle of the interpreter's start
+        timers.append(threading.Timer(1.5, os.kill, (process.pid, signal.SIGCONT)))
+        timers[-1].start()
+        return process
+
+    monkeypatch.setattr(plain_python, "plain", slow)
+    with Target() as target:
+        result = control(harmless(corpus.Win.OUTLASTS), target)
+    timers[0].join()
+    assert not result.won, result.evidence
