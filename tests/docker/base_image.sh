@@ -2,7 +2,8 @@
 # Makes the image that the Docker tests build upon, without a registry: tests/docker/base_image.sh NAME
 #
 # A minimal Debian with python3, from the machine's own package mirror, imported as NAME. The tarball is kept in
-# /var/cache/rlm-secure-tests, so that only the first run takes its minute. Needs root, debootstrap and a running engine.
+# /var/cache/rlm-secure-tests: only the first run makes it. Needs root, a running engine and mmdebstrap, which installs what
+# debootstrap does in half the time.
 set -euo pipefail
 name="$1"
 suite="${SUITE:-bookworm}"
@@ -22,14 +23,13 @@ fi
 mirror="$(sed -nE 's/^(deb|URIs:)[[:space:]]+(\[[^]]*\] )?(https?:[^ ]*).*/\3/p' \
     /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1 || true)"
 if [ ! -s "$tarball" ]; then
-    work="$(mktemp -d)"
-    trap 'rm -rf "$work"' EXIT
-    debootstrap --variant=minbase --include=python3 "$suite" "$work/root" "${mirror:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || {
-        tail -n 20 "$work/log" >&2
+    mmdebstrap --quiet --variant=minbase --include=python3 --format=tar --skip=output/dev \
+        --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
+        --customize-hook='rm -rf "$1/usr/share/doc" "$1/usr/share/man"' \
+        "$suite" "$tarball.part" "${mirror:-http://deb.debian.org/debian}" >"$tarball.log" 2>&1 || {
+        tail -n 20 "$tarball.log" >&2
         exit 1
     }
-    rm -rf "$work/root/var/cache/apt/archives" "$work/root/var/lib/apt/lists" "$work/root/usr/share/doc" "$work/root/usr/share/man"
-    tar -C "$work/root" --numeric-owner --exclude=./dev --exclude=./proc --exclude=./sys -cf "$tarball.part" .
     mv "$tarball.part" "$tarball"
 fi
 docker import "$tarball" "$name" >/dev/null
