@@ -165,7 +165,7 @@ def _steady(setup: str) -> Callable[[], Iterator[Sequence[Case]]]:
             Case("without checkpoints", lambda: None, before=rest, value=spent(without)),
             Case("with checkpoints", lambda: None, before=rest, value=spent(with_them)),
             # Two sessions that do the same differ by where the kernel puts their pages, and by what runs beside them.
-            Case("without checkpoints, another session", lambda: None, before=rest, value=spent(without_too)),
+            Case("another session without", lambda: None, before=rest, value=spent(without_too)),
         ]
         for box in boxes:
             box.close()

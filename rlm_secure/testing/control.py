@@ -84,6 +84,7 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS, *, patienc
             begins,
             limit=4 * bounds.stdout_bytes,
             patient=attack.wins is Win.OUTLASTS,
+            claims=attack.wins in (Win.PRINTS, Win.REFLECTS),
             answers=attack.wins is Win.PRINTS and Need.CHANNEL in attack.needs,
         )
         watch.run(seconds.get(attack.wins, patience * _PATIENCE_SECONDS), starts_in=patience * _PATIENCE_SECONDS)
@@ -125,7 +126,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class _Watch:
     """Reads the output of a control until it ends, exceeds `limit` bytes (if `patient`, the excess is dropped instead),
     or its time is over, which begins with the attack: the process then closes the other end of the pipe `begins`. With
-    `answers` it replies to the first call on the channel, as a naive host would."""
+    `claims` one that has won is not watched any longer: what it has made may take a second to be shown. With `answers` it
+    replies to the first call on the channel, as a naive host would."""
 
     def __init__(
         self,
@@ -135,6 +137,7 @@ class _Watch:
         *,
         limit: int,
         patient: bool,
+        claims: bool,
         answers: bool,
     ) -> None:
         self._process = process
@@ -142,6 +145,7 @@ class _Watch:
         self._begins = begins
         self._limit = limit
         self._patient = patient
+        self._claims = claims
         self._answers = answers
         self.text = bytearray()
         self.complaints = bytearray()
@@ -180,7 +184,7 @@ class _Watch:
                 if self._answers:
                     self._answer()
                 self.flooded = not self._patient and max(map(len, sinks.values())) > self._limit
-                ended = gone and not ready
+                ended = gone and not ready or self._has_won()
                 over = time.monotonic() >= deadline
                 self.overdue = over and begun and not ended
                 if self.flooded or over or ended:
@@ -189,6 +193,10 @@ class _Watch:
                 self._process.wait(max(deadline - time.monotonic(), 0))
             except subprocess.TimeoutExpired:
                 self.overdue = True
+
+    def _has_won(self) -> bool:
+        """Whether it claims so, in a whole line of its output (of `limit` bytes and what one read adds, at most)."""
+        return self._claims and bool(_claimed(self.text[: self.text.rfind(b"\n") + 1]))
 
     def _answer(self) -> None:
         """Answer the first call: a naive host claims to have whatever tool is requested."""
@@ -230,7 +238,7 @@ def _victory(attack: Attack, target: Target, watch: _Watch, stdout_bytes: int) -
         case Win.REVEALS:
             found = target.leaked(text)
         case Win.PRINTS | Win.REFLECTS:
-            found = [claim.text for claim in claims(1, watch.text.decode("utf-8", "replace"))]
+            found = _claimed(watch.text)
         case Win.CONNECTS:
             found = target.heard()
         case Win.WRITES:
@@ -247,6 +255,10 @@ def _victory(attack: Attack, target: Target, watch: _Watch, stdout_bytes: int) -
         case Win.BREAKS:
             found = [_broken(watch)] if _broken(watch) else []
     return ", ".join(found)[:200]
+
+
+def _claimed(text: bytearray) -> list[str]:
+    return [claim.text for claim in claims(1, text.decode("utf-8", "replace"))]
 
 
 def _broken(watch: _Watch) -> str:

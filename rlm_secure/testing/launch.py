@@ -52,6 +52,7 @@ def main(path: str) -> None:
         except Exception as error:  # noqa: BLE001 - a cell may raise; anything that is no Exception ends the host
             traceback.print_exc()
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
+    sys.stdout.flush()
     _look_at(names, given)
     sys.stdout.flush()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 import pytest
 
@@ -55,3 +56,27 @@ def test_what_starts_slowly_has_not_outlasted_its_limit(monkeypatch):
         result = control(harmless(corpus.Win.OUTLASTS), target)
     timers[0].join()
     assert not result.won, result.evidence
+
+
+def test_a_won_control_is_not_watched_while_it_shows_what_it_made():
+    source = """\"\"\"Win, and leave something that takes for ever to be shown.
+
+guarantee: bounded-memory
+layer: both
+wins: prints
+outcome: kills its own process tree
+\"\"\"
+
+class Endless:
+    def __repr__(self):
+        while True:
+            pass
+
+print("WON", 1)
+left = Endless()
+"""
+    started = time.monotonic()
+    with Target() as target:
+        result = control(corpus.parse("endless", source), target)
+    assert result.won and result.evidence == "WON 1"
+    assert time.monotonic() - started < 15  # it is given 30
