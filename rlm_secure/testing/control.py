@@ -71,7 +71,7 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS, *, patienc
         cleanup.enter_context(ours)
         begins, begun = os.pipe2(os.O_CLOEXEC)
         cleanup.callback(os.close, begins)
-        with theirs, open(begun, "wb"):
+        with theirs, os.fdopen(begun, "wb"):
             facts = target.facts("".join(attack.cells), bounds)
             job = _write_job(scratch, attack, facts, theirs.fileno(), begun, patience * _CPU_SECONDS)
             fds = (theirs.fileno(), begun, target.descriptor)
@@ -126,8 +126,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class _Watch:
     """Reads the output of a control until it ends, exceeds `limit` bytes (if `patient`, the excess is dropped instead),
     or its time is over, which begins with the attack: the process then closes the other end of the pipe `begins`. With
-    `claims` one that has won is not watched any longer: what it has made may take a second to be shown. With `answers` it
-    replies to the first call on the channel, as a naive host would."""
+    `claims` one that has won is not watched any longer: what it has made may take a second to be shown. With `answers`
+    it replies to the first call on the channel, as a naive host would."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class _Watch:
                 if self._answers:
                     self._answer()
                 self.flooded = not self._patient and max(map(len, sinks.values())) > self._limit
-                ended = gone and not ready or self._has_won()
+                ended = (gone and not ready) or self._has_won()
                 over = time.monotonic() >= deadline
                 self.overdue = over and begun and not ended
                 if self.flooded or over or ended:

@@ -2,8 +2,8 @@
 
     python -I launch.py JOB        JOB is a JSON file: {cells, facts, prelude, channel, begun, limits}
 
-There is no wall here, so the attack should win; the limits only protect the machine. As a naive host would, it prints
-the answer of a cell and the repr of each variable.
+`begun` is a descriptor that is closed as the attack begins, or null. There is no wall here, so the attack should win;
+the limits only protect the machine. As a naive host would, it prints the answer of a cell and the repr of each variable.
 Exit status 0 means that the host survived; any other end is its failure.
 """
 
@@ -40,7 +40,8 @@ def main(path: str) -> None:
         "llm_query": _reply,
     }
     given = frozenset(names)
-    os.close(job["begun"])  # from now on the attack's time runs, not that of the interpreter's start
+    if job["begun"] is not None:
+        os.close(job["begun"])  # from now on the attack's time runs, not that of the interpreter's start
     for cell in job["cells"]:
         try:
             _readable(cell)

@@ -157,5 +157,6 @@ def _job(sources: Sequence[str], facts: dict[str, Any], scratch: Path) -> Path:
         cells.append(str(path))
     prelude = str(ROOT / "sandboxes" / "attacks" / "_prelude.py")
     job = scratch / "job.json"
-    job.write_text(json.dumps({"cells": cells, "facts": facts, "prelude": prelude, "channel": 3, "limits": _LIMITS}))
+    told = {"cells": cells, "facts": facts, "prelude": prelude, "channel": 3, "begun": None, "limits": _LIMITS}
+    job.write_text(json.dumps(told))
     return job
