@@ -3,8 +3,8 @@
     python -I launch.py JOB        JOB is a JSON file: {cells, facts, prelude, channel, begun, limits}
 
 `begun` is a descriptor that is closed as the attack begins, or null. There is no wall here, so the attack should win;
-the limits only protect the machine. As a naive host would, it prints the answer of a cell and the repr of each variable.
-Exit status 0 means that the host survived; any other end is its failure.
+the limits only protect the machine. As a naive host would, it prints the answer of a cell and the repr of each
+variable. Exit status 0 means that the host survived; any other end is its failure.
 """
 
 import ctypes
