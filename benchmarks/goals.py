@@ -24,6 +24,7 @@ from rlm_secure.guest.language import facades
 PAGE = Path(__file__).with_name("GOALS.md")
 #: Seconds for which each case of a row is measured.
 SECONDS, SLOW_SECONDS, LANGUAGE_SECONDS = 4.0, 8.0, 0.5
+RESTING_SECONDS = 12.0  # of a case that rests nearly all of the time
 #: Row -> case -> what was measured.
 Measured = Mapping[str, Mapping[str, Line]]
 _EXECUTORS = (language.PLAIN, "one class test a store", "cell")
@@ -97,8 +98,8 @@ GOALS = (
         "Checkpoints", "a cell that walks through what is held, with checkpoints, beside without", 1.05, "x",
         _largest(*(_ratio(row, "with checkpoints", "without checkpoints") for row in _CHECKPOINTS)),
         Floor(
-            "two sessions without checkpoints that do the same, one beside the other",
-            _largest(*(_ratio(row, "another session without", "without checkpoints") for row in _CHECKPOINTS)),
+            "the same sessions without checkpoints twice, one half beside the other",
+            _largest(*(_ratio(row, "others without", "without checkpoints") for row in _CHECKPOINTS)),
         ),
     ),
     Goal(
@@ -193,7 +194,7 @@ def rows() -> dict[str, tuple[Benchmark, float]]:
     """What is measured, by name, and for how many seconds each case is."""
     known = runner.collect()
     named = ("held-state", *_CHECKPOINTS, "start", "first-result", "session-cpu", "run-cpu", *_BATCHES)
-    made = {name: (known[name], SECONDS) for name in named}
+    made = {name: (known[name], RESTING_SECONDS if name in _CHECKPOINTS else SECONDS) for name in named}
     for name, source in {**language.IN_FUNCTION, **language.SOURCES, **language.KERNELS}.items():
         cases = functools.partial(language.cases, source, _EXECUTORS)
         made[f"language-{name}"] = Benchmark(f"language-{name}", "", cases), LANGUAGE_SECONDS

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import signal
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 
 from benchmarks.local import policy, repeated
 from benchmarks.runner import Case, benchmark
@@ -147,28 +149,30 @@ def held_state() -> Iterator[Sequence[Case]]:
     plain.close()
 
 
+#: Sessions of each kind that take turns: two that do the same differ by a tenth, by where the kernel puts their pages.
+_SESSIONS = 3
+
+
 def _steady(setup: str) -> Callable[[], Iterator[Sequence[Case]]]:
     def cases() -> Iterator[Sequence[Case]]:
         cell = "t = 0\nfor each in d: t += 1"
-        boxes = [Sandbox(policy=policy(pool=0, checkpoints=kept)) for kept in (False, True, False)]
-        for box in boxes:
-            box.run(setup).check()
+        kinds = {"without checkpoints": False, "with checkpoints": True, "others without": False}
+        with ExitStack() as opened:
+            boxes: dict[str, list[Sandbox]] = {name: [] for name in kinds}
+            for _ in range(_SESSIONS):
+                for name, kept in kinds.items():
+                    box = opened.enter_context(Sandbox(policy=policy(pool=0, checkpoints=kept)))
+                    box.run(setup).check()
+                    boxes[name].append(box)
 
-        def rest() -> None:  # as a session does while a model thinks: long enough for a checkpoint
-            time.sleep(0.05)
+            def rest() -> None:  # as a session does while a model thinks: long enough for a checkpoint
+                time.sleep(0.05)
 
-        def spent(box: Sandbox) -> Callable[[], float]:
-            return lambda: box.run(cell).check().cpu_seconds
+            def spent(those: Sequence[Sandbox]) -> Callable[[], float]:
+                turns = itertools.cycle(those)
+                return lambda: next(turns).run(cell).check().cpu_seconds
 
-        without, with_them, without_too = boxes
-        yield [
-            Case("without checkpoints", lambda: None, before=rest, value=spent(without)),
-            Case("with checkpoints", lambda: None, before=rest, value=spent(with_them)),
-            # Two sessions that do the same differ by where the kernel puts their pages, and by what runs beside them.
-            Case("another session without", lambda: None, before=rest, value=spent(without_too)),
-        ]
-        for box in boxes:
-            box.close()
+            yield [Case(name, lambda: None, before=rest, value=spent(those)) for name, those in boxes.items()]
 
     return cases
 
