@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-try:  # as `random` does
-    if sys.version_info >= (3, 12):
-        from _sha2 import sha256 as sha256
-    else:
-        from _sha256 import sha256 as sha256  # type: ignore[import-not-found]
-except ImportError:  # a Python that was built without it
+if TYPE_CHECKING:
     from hashlib import sha256 as sha256
+else:
+    try:  # as `random` does
+        if sys.version_info >= (3, 12):
+            from _sha2 import sha256 as sha256
+        else:
+            from _sha256 import sha256 as sha256
+    except ImportError:  # a Python that was built without it
+        from hashlib import sha256 as sha256

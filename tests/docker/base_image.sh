@@ -2,8 +2,8 @@
 # Makes the image that the Docker tests build upon, without a registry: tests/docker/base_image.sh NAME
 #
 # A minimal Debian with python3, from the machine's own package mirror, imported as NAME. The tarball is kept in
-# /var/cache/rlm-secure-tests: only the first run makes it. Needs root, a running engine and mmdebstrap, which installs what
-# debootstrap does in half the time.
+# /var/cache/rlm-secure-tests: only the first run makes it. Needs root, a running engine and mmdebstrap, which installs
+# what debootstrap does in half the time.
 set -euo pipefail
 name="$1"
 suite="${SUITE:-bookworm}"

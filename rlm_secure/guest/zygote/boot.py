@@ -58,8 +58,8 @@ def preload(chosen: dict[str, Any] | None = None) -> None:
     facades.preload()
     library.read_all()
     for finder in sys.meta_path:
-        if hasattr(finder, "close"):  # that of an image, whose bytes no session needs
-            finder.close()
+        if close := getattr(finder, "close", None):  # that of an image, whose bytes no session needs
+            close()
     gc.freeze()  # a cell enables the collector, which would look at all that was imported
 
 
