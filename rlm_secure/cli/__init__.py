@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RLMSecureError, ValueError) as error:
         say(f"{parsed.prog}: error: {error}", style="red")
         return COULD_NOT_RUN
-    except RuntimeError:  # what Python 3.11 makes of an interrupt in a `__set_name__`, as every Enum has them
+    except Exception:  # what others make of an interrupt: Python 3.11 in a `__set_name__`, as every Enum has them
         if not _unwinding():
             raise
         return ending.interrupted()

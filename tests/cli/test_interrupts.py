@@ -267,11 +267,22 @@ def command(_):
 rlm_secure.cli.explain.run = command
 sys.exit(start.main())
 """
+IN_A_LIBRARY = IN_A_CLASS.replace(
+    """    type("Owner", (), {"each": Named()})
+""",
+    """    try:
+        signal.raise_signal(signal.SIGINT)
+    except BaseException as error:
+        raise TypeError("no such type") from error
+""",
+)
 
 
 def test_an_interrupt_that_python_turns_into_another_error_is_one() -> None:
     """In a `__set_name__`, 3.11 makes it a RuntimeError: every class of an Enum that is imported has one."""
     done = subprocess.run([sys.executable, "-c", IN_A_CLASS, "explain", "x"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+    done = subprocess.run([sys.executable, "-c", IN_A_LIBRARY, "explain", "x"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
     other = IN_A_CLASS.replace("signal.raise_signal(signal.SIGINT)", "raise KeyError")
     done = subprocess.run([sys.executable, "-c", other, "explain", "x"], capture_output=True, text=True)
