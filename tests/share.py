@@ -116,11 +116,6 @@ SHARED = {
 #: The same for runs as another user or under another Python (.ci/unprivileged, .ci/smoke), which say so by
 #: RLM_SECURE_ELSEWHERE: the full run has just tried all of this as root on 3.11. What depends on the user is tried whole.
 ELSEWHERE = {
-    # Each push crawls there; that the crawler finds what is planted is shown on 3.11, and here in turn.
-    "tests/crawler/test_crawler.py::test_the_alarm_makes_the_interpreter_open_nothing": 4,
-    "tests/crawler/test_crawler.py::test_the_judge_of_programs_sees_what_they_leave": 4,
-    "tests/crawler/test_crawler.py::test_what_is_planted_is_found": 4,
-    "tests/crawler/test_crawler.py::test_what_never_ends_is_lost_and_said_to_be": 4,
     "tests/cli": 8,
     "tests/local": 2,
     "tests/local/test_faults.py": 4,

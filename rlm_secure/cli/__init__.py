@@ -105,9 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RLMSecureError, ValueError) as error:
         say(f"{parsed.prog}: error: {error}", style="red")
         return COULD_NOT_RUN
-    except Exception:  # what others make of an interrupt: Python 3.11 in a `__set_name__`, as every Enum has them
-        if not _unwinding():
-            raise
+    except Exception as error:  # as Python 3.11 makes one of an interrupt in a `__set_name__`, which every Enum has
+        if not _interrupted(error, "__cause__"):
+            raise  # also what failed while an interrupt was handled: it was not raised from that
         return ending.interrupted()
     finally:
         ending.restore()
@@ -116,11 +116,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _unwinding() -> bool:
     """Whether an interrupt, or what it became, is being handled: what runs now is a `finally` or an `__exit__`."""
+    return _interrupted(sys.exc_info()[1], "__context__")
+
+
+def _interrupted(error: BaseException | None, link: str) -> bool:
+    """Whether `error` is an interrupt, or one is behind it by that attribute."""
     from rlm_secure.errors import CancellationError
 
-    error = sys.exc_info()[1]
     while error is not None and not isinstance(error, KeyboardInterrupt | CancellationError):
-        error = error.__context__
+        error = getattr(error, link)
     return error is not None
 
 
