@@ -17,7 +17,7 @@ from types import CodeType
 from typing import Any
 
 from . import names, nodes
-from .nodes import call, constant, guard, placed
+from .nodes import call, constant, guard, likely, placed
 from .scopes import Scope
 
 #: How long a path is that may stand in two branches, of which one is evaluated.
@@ -102,9 +102,9 @@ class Sites:
         otherwise = call(asked, node, again, constant(name, node))
         if loop is not None and isinstance(value, ast.Name) and first is again and self._is_kept(value.id, scope):
             flag = self._flag(value, scope, loop)
-            node.value = _likely(flag, again, otherwise)
+            node.value = likely(flag, again, otherwise)
             return
-        node.value = _likely(self._own(first, again, loop), again, otherwise)
+        node.value = likely(self._own(first, again, loop), again, otherwise)
 
     def _own(self, first: ast.expr, again: ast.expr, loop: Any) -> ast.expr:
         """A test: is `first`, which `again` gives once more, an instance of the cell's own classes?"""
@@ -209,10 +209,10 @@ class Sites:
         original = _is(node.func, self._near(names.ORIGINAL["type"], node, loop))
         value = node.args[0]
         if named:
-            node.func = _likely(original, self._near(names.TYPE, node, loop), node.func)
+            node.func = likely(original, self._near(names.TYPE, node, loop), node.func)
             return
         if not small:
-            node.func = _likely(original, guard(names.KIND_OF, node), node.func)
+            node.func = likely(original, guard(names.KIND_OF, node), node.func)
             return
         asked = placed(ast.Call(node.func, [value], []), node)
         _become_likely(node, original, self._seen(value, scope, loop), asked)
@@ -222,10 +222,10 @@ class Sites:
         if scope.holds:
             first, found = held(names.KIND, self._kind(value, loop)), guard(names.KIND, value)
             test = self._met(first, found, lambda asked: _is_in(asked, names.KINDS), names.LAST_KIND, loop)
-            return _likely(test, found, call(names.SEEN, value, found))
+            return likely(test, found, call(names.SEEN, value, found))
         if self.fixed(value, scope):
             kind = _type(value)
-            return _likely(_in(value, names.KINDS), kind, call(names.SEEN, value, kind))
+            return likely(_in(value, names.KINDS), kind, call(names.SEEN, value, kind))
         return call(names.KIND_OF, value, value)
 
     def by_name(self, node: ast.Call, scope: Scope, loop: Any) -> None:
@@ -248,7 +248,7 @@ class Sites:
             if not self.fixed(value, scope):
                 return
             tests.append(self._own(value, value, loop))
-        node.func = _likely(_all(*tests), self._near(names.NATIVE[function.id], node, loop), function)
+        node.func = likely(_all(*tests), self._near(names.NATIVE[function.id], node, loop), function)
 
     def _askable(self, name: ast.Name, scope: Scope, loop: Any) -> ast.expr:
         """A test: is the text in the variable `name` one that needs no guard? Asked once of one that a loop keeps."""
@@ -292,12 +292,6 @@ def is_small(value: ast.expr) -> bool:
 def held(name: str, value: ast.expr) -> ast.expr:
     """`value`, which is kept in the local variable `name`."""
     made: ast.expr = placed(ast.NamedExpr(placed(ast.Name(name, ast.Store()), value), value), value)
-    return made
-
-
-def _likely(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
-    """`otherwise if not test else value`: behind `value`, which is the frequent one, loops go on without a jump."""
-    made: ast.expr = placed(ast.IfExp(placed(ast.UnaryOp(ast.Not(), test), test), otherwise, value), otherwise)
     return made
 
 
@@ -346,7 +340,7 @@ def _become_call(node: Any, made: ast.Call) -> None:
 
 
 def _become_likely(node: Any, test: ast.expr, value: ast.expr, otherwise: ast.expr) -> None:
-    made = _likely(test, value, otherwise)
+    made = likely(test, value, otherwise)
     nodes.become(node, ast.IfExp, **{field: getattr(made, field) for field in made._fields})
 
 

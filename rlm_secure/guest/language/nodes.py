@@ -47,9 +47,9 @@ def known(value: ast.Name, kinds: str = names.CLASSES) -> ast.expr:
     return made
 
 
-def choice(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
-    """`value if test else otherwise`."""
-    made: ast.expr = placed(ast.IfExp(test, value, otherwise), otherwise)
+def likely(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
+    """`otherwise if not test else value`: code goes on behind `value`, which is the frequent one, without a jump."""
+    made: ast.expr = placed(ast.IfExp(placed(ast.UnaryOp(ast.Not(), test), test), otherwise, value), otherwise)
     return made
 
 

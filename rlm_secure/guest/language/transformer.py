@@ -153,7 +153,7 @@ class CellTransformer(RestrictingNodeTransformer):
             for node, asks, attribute, *_ in sites:
                 value = node.value
                 test = nodes.known(value) if asked_once else nodes.guard(flag, node)
-                node.value = nodes.choice(test, value, nodes.call(asks, node, value, nodes.constant(attribute, node)))
+                node.value = nodes.likely(test, value, nodes.call(asks, node, value, nodes.constant(attribute, node)))
         self._sites.settle()
 
     def _declare(self, tree: ast.Module) -> None:
