@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from dataclasses import dataclass
 from itertools import islice
@@ -58,10 +59,11 @@ def claims(text: str) -> list[Claim]:
     ]
 
 
-def defined_tests(path: Path) -> set[str]:
+@functools.cache  # many claims name one file
+def defined_tests(path: Path) -> frozenset[str]:
     """Names of the test functions in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
 def problems(text: str, root: Path = ROOT) -> list[str]:

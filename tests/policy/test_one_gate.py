@@ -7,6 +7,7 @@ name, and sessions run under a policy whose numbers write down who compares them
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import pkgutil
 import sys
@@ -46,6 +47,7 @@ ALLOWED = {
 }
 
 
+@functools.cache  # each file is a test of its own
 def sources() -> dict[str, str]:
     files = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     return {path: text for path, text in files.items() if not path.startswith("guest/")}
