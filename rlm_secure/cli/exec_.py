@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import errno
 import sys
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rlm_secure import files
 from rlm_secure.cli import options, transfer
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, write, write_json
 from rlm_secure.plural import counted
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.model import Policy
 
 #: Most bytes of code that are read: 64 times the default limit of a policy.
 _MOST: Final = 16 * 1024 * 1024
@@ -56,18 +59,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the code. Returns the exit code."""
+    from rlm_secure.environments.local import launch
     from rlm_secure.errors import CellException, CellRefused
-    from rlm_secure.policy import shipped
+    from rlm_secure.policy import peek
     from rlm_secure.sandbox import Sandbox
 
-    policy = shipped.resolved(arguments.policy)
-    source = arguments.code if arguments.code is not None else _source(arguments.file)
-    context: Any = None
-    if arguments.context:
-        from rlm_secure import documents
-
-        context = documents.read(arguments.context, limit=policy.limits.context_bytes, note=say)
-    given = transfer.read(arguments, policy)
+    if arguments.environment == "local" and peek.may_be_local(arguments.policy):
+        launch.ahead()  # it imports its program while the policy is checked
+    try:
+        policy, source, context, given = _read(arguments)
+    except BaseException:  # no session comes of it
+        launch.discard()
+        raise
     with Sandbox(policy=policy, context=context, environment=arguments.environment) as sandbox:
         for name, data in given.items():
             sandbox.files[name] = data
@@ -104,6 +107,20 @@ def run(arguments: argparse.Namespace) -> int:
     if error is not None and not isinstance(error, CellException | CellRefused):
         say(f"rlm-secure exec: stopped: {error}", style="red")  # the other two are already in stderr
     return code if transfer.write(arguments, result.files) else FAILED
+
+
+def _read(arguments: argparse.Namespace) -> tuple[Policy, str, Any, dict[str, bytes]]:
+    """The policy, the code, the context and the files."""
+    from rlm_secure.policy import shipped
+
+    policy = shipped.resolved(arguments.policy)
+    source = arguments.code if arguments.code is not None else _source(arguments.file)
+    context: Any = None
+    if arguments.context:
+        from rlm_secure import documents
+
+        context = documents.read(arguments.context, limit=policy.limits.context_bytes, note=say)
+    return policy, source, context, transfer.read(arguments, policy)
 
 
 def _source(name: str) -> str:

@@ -34,7 +34,6 @@ from rlm_secure.resources import policy_file, policy_names
 #: What `load_policy` takes.
 Reference = Policy | str | Path | Mapping[str, Any]
 
-_MAX_BYTES = 256 * 1024
 _MAX_CHAIN = 8
 #: Most problems that are reported for one policy.
 _MAX_PROBLEMS = 100
@@ -170,7 +169,7 @@ def _text(path: Path, name: str, below: Path | None) -> str:
         return PolicyError(f"{name}: {sentence}", source=name)
 
     try:
-        data = files.read(path if below is None else path.relative_to(below), _MAX_BYTES, below=below)
+        data = files.read(path if below is None else path.relative_to(below), toml.MOST_BYTES, below=below)
     except files.NotAFile:
         folder = path.is_dir()
         raise problem(
@@ -180,7 +179,7 @@ def _text(path: Path, name: str, below: Path | None) -> str:
         ) from None
     except files.TooLarge:
         raise problem(
-            f"it is larger than {_MAX_BYTES:,} bytes, which no policy is; check that it is the right file"
+            f"it is larger than {toml.MOST_BYTES:,} bytes, which no policy is; check that it is the right file"
         ) from None
     except FileNotFoundError:
         beside = [each.name for each in islice(path.parent.glob("*.toml"), _BESIDE)] if path.parent.is_dir() else []

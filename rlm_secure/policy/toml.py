@@ -11,6 +11,8 @@ from typing import Any, Final
 #: Most nested brackets, those of a header included; and most dots in one key.
 MOST_BRACKETS: Final = 32
 MOST_DOTS: Final = 16
+#: Most bytes of a policy's file.
+MOST_BYTES: Final = 256 * 1024
 
 # Tokens that change the depth, and strings and comments, which do not. An unterminated string extends to the end of its
 # line, or of the text, where tomllib stops too. Nothing after a repetition can fail, so no text is scanned twice.

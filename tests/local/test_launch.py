@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -130,6 +131,7 @@ except KeyboardInterrupt:
         ("Sandbox('strickt')", "PolicyError"),
         ("Sandbox(environment='docker', environment_kwargs={'nothing': 1})", "TypeError"),
         ("Sandbox(environment='nowhere')", "Refused ValueError"),
+        ("Sandbox('/no/such/policy.toml')", "PolicyError"),
     ],
 )
 def test_none_is_started_where_no_local_session_may_be(opened: str, error: str) -> None:
@@ -329,6 +331,46 @@ print(json.dumps([code, started]))
 
 def test_a_command_starts_it_before_it_imports_its_parser() -> None:
     assert command("exec", "-c", "6 * 7") == (0, [[]])
+
+
+@pytest.mark.parametrize("opened", ["Sandbox(policy)", "Sandbox(tables)", "command(policy)"])
+def test_one_is_started_before_a_policy_of_ones_own_is_checked(opened: str, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('extends = "standard"\n[limits]\ncell_seconds = 5.0\n')
+    assert told(f"""
+import subprocess
+from rlm_secure import __main__ as program
+policy = {str(tmp_path / "own.toml")!r}
+tables = {{"limits": {{"cell_seconds": 5.0}}}}
+started = []
+real = subprocess.Popen
+def popen(*args, **kwargs):
+    started.append("pydantic" in sys.modules)
+    return real(*args, **kwargs)
+subprocess.Popen = popen
+def command(policy):
+    sys.argv = ["rlm-secure", "exec", "-c", "x = 1", "--policy", policy]
+    program.main()
+made = {opened}
+print(json.dumps(started))
+made and made.close()
+""") == [False]
+
+
+@pytest.mark.parametrize("wrong", ["cell_seconds = -1.0", "cell_seconds = 5.0"])
+def test_a_command_that_reads_something_wrong_leaves_none_behind(wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(f"[limits]\n{wrong}\n")
+    assert told(f"""
+from rlm_secure import __main__ as program
+arguments = ["-c", "x = 1", "--policy", {str(tmp_path / "own.toml")!r}, "--context", "/no/such/file"]
+sys.argv = ["rlm-secure", "exec", *arguments]
+real, started = launch.ahead, []
+launch.ahead = lambda: (real(), started.extend(children()))
+try:
+    code = program.main()
+except SystemExit as error:
+    code = error.code
+print(json.dumps([code, len(started), children()]))
+""") == [2, 1, []]
 
 
 def test_a_command_line_that_is_none_leaves_nothing_behind() -> None:
