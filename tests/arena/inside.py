@@ -218,6 +218,7 @@ def facts(given):
 def bomb(count):
     """How many tasks there can be at a time, under as many users as there are: threads count as processes do."""
     threading.stack_size(1 << 16)
+    sys.setswitchinterval(600)  # else thousands wake up 200 times a second to ask for the interpreter: 30 s of a processor
     gate = threading.Lock()
     gate.acquire()
     for number in range(count):

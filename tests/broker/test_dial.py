@@ -29,7 +29,7 @@ from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.tube import PIECE, WINDOW
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.guest.supervisor import dial as guest_dial
-from tests.broker.support import BUNDLE, DialledLease, ProcessPipe, session
+from tests.broker.support import BUNDLE, DialledLease, ProcessPipe, policy, session
 from tests.growth.cost import assert_linear
 
 
@@ -144,7 +144,8 @@ def test_what_is_sent_over_a_bad_line_arrives_once_and_in_order() -> None:
         asked.append(call.prompts[0])
         return f"{len(asked)}" * 30
 
-    with session(kind=LossyLease) as opened:
+    # What is lost is waited for, 20 s in all: beside other tests that is longer than a cell may take by default.
+    with session(policy(cell_seconds=60.0), LossyLease) as opened:
         opened.load_context("context_0", "abc" * 400_000)
         code = "for n in range(30): llm_query(str(n))\nprint(len(context_0), context_0[-4:])"
         assert opened.execute(code, answer).stdout == "1200000 cabc\n"
