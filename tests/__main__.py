@@ -74,7 +74,7 @@ LONG = (
     "tests/agents", "tests/docs", "tests/environments", "tests/crawler", "tests/rlm", "tests/cli", "tests/audit",
     "tests/bypasses",
 )  # fmt: skip
-#: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
+#: Plugins of pytest that cost a second or more, and what a file that wants them imports. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
 #: Parts that run what tests/trusted.py lists, with files of theirs: `--coverage` measures which branches of it.
@@ -122,11 +122,12 @@ class Part:
     paths: tuple[str, ...]
     chosen: str = ""
 
-    def names(self, word: str) -> bool:
-        """Whether one of its files has the word in it."""
+    def has(self, pattern: str) -> bool:
+        """Whether one of its files has the pattern in a line of it."""
         paths = [ROOT / path for path in self.paths]
         files = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
-        return any(word in file.read_text(encoding="utf-8") for file in files)
+        lines = re.compile(pattern, re.MULTILINE)
+        return any(lines.search(file.read_text(encoding="utf-8")) for file in files)
 
     @property
     def given(self) -> tuple[str, ...] | None:
@@ -137,7 +138,7 @@ class Part:
     @property
     def attacks(self) -> bool:
         """Whether a test of it may carry the mark `attack`, which tests/conftest.py gives to all that needs an arena."""
-        return self.given is not None or self.names("mark.attack")
+        return self.given is not None or self.has(r"mark\.attack")
 
     @property
     def measured(self) -> bool:
@@ -159,7 +160,7 @@ class Part:
         runner = ["coverage", "run", f"--rcfile={measured}/coveragerc", "-m"] if measured else []
         command = [sys.executable, "-m", *runner, "pytest", "-q", "-p", "no:anyio", "-o", f"cache_dir={cache}"]
         for plugin, wanted in PLUGINS.items():
-            command += [] if self.names(wanted) else ["-p", f"no:{plugin}"]
+            command += [] if self.has(rf"^\s*(from|import) {wanted}\b") else ["-p", f"no:{plugin}"]
         if self.chosen:
             command += ["-k", self.chosen]
         command += [*options, f"--junit-xml={self.told(directory, again=AGAIN[0] in options)}", *self.paths]
