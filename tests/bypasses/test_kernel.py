@@ -52,17 +52,25 @@ def facts(target: Target) -> str:
 
 
 def taken(at: int) -> list[tuple[str, ...]]:
-    """What the attack at this place of the list takes, for each session that it gets."""
+    """What the attack at this place of the list takes, one after the other, for each session that it gets."""
     *reads, connection, process = SPOILS
     ends = [(*reads, connection), (process,)]
     return ends if EXHAUSTIVE else [ends[0] if at % 2 == 0 else (*reads, process)]
 
 
-def attacked(source: str, cells: tuple[str, ...]) -> str:
+def at_once(*spoils: str) -> str:
+    """A cell that takes them all: before each cell a session copies itself, which takes longer than these.
+
+    One that fails ends no other, whatever the attack has done to the names of exceptions.
+    """
+    return "".join(f"try:\n    {spoil}\nexcept:\n    pass\n" for spoil in spoils)
+
+
+def attacked(source: str, facts: str, spoils: tuple[str, ...]) -> str:
     """What is said in a session that runs the attack, and then takes what it can until a wall ends it."""
     said = []
     with unscreened(policy=judge.policy("strict")) as session:
-        for cell in (PRELUDE, source, *cells):
+        for cell in (PRELUDE, source, facts + at_once(*spoils[:-1]), facts + spoils[-1]):
             try:
                 said.append(session.run(cell).stdout)
             except RLMSecureError:
@@ -74,25 +82,26 @@ def attacked(source: str, cells: tuple[str, ...]) -> str:
 @pytest.mark.parametrize(("at", "attack"), [*enumerate(ATTACKS)], ids=[attack.id for attack in ATTACKS])
 def test_the_os_walls_hold(at: int, attack: corpus.Attack, target: Target, facts: str) -> None:
     target.reset()
-    said = "".join(attacked(attack.control, tuple(facts + cell for cell in cells)) for cells in taken(at))
+    said = "".join(attacked(attack.control, facts, spoils) for spoils in taken(at))
     assert [sign for sign in WON if sign in said] == []
     assert target.leaked(said) == []
     assert (target.heard(), target.damage()) == ([], [])
 
 
 def test_every_spoil_is_taken_after_half_of_the_attacks_at_least() -> None:
-    often = Counter(cell for at in range(len(ATTACKS)) for cells in taken(at) for cell in cells)
+    often = Counter(spoil for at in range(len(ATTACKS)) for spoils in taken(at) for spoil in spoils)
     assert set(often) == set(SPOILS)
     assert min(often.values()) >= len(ATTACKS) // 2 > 400
 
 
-@pytest.mark.parametrize("cell", SPOILS)
-def test_plain_python_takes_each_of_them(cell: str, target: Target, facts: str) -> None:
+@pytest.mark.parametrize("spoils", [*((spoil,) for spoil in SPOILS), SPOILS], ids=[*SPOILS, "all"])
+def test_plain_python_takes_each_of_them(spoils: tuple[str, ...], target: Target, facts: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-I", "-c", facts + cell],
+        [sys.executable, "-I", "-c", facts + at_once(*spoils)],
         capture_output=True,
         text=True,
         timeout=30,
         env={"PATH": "/usr/bin:/bin", **target.environment},
     )
-    assert [sign for sign in WON if sign in done.stdout], json.dumps([done.stdout, done.stderr])
+    won = [sign for sign in WON if sign in done.stdout]
+    assert len(won) == len(spoils), json.dumps([won, done.stdout, done.stderr])
