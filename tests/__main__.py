@@ -37,19 +37,19 @@ PROVIDERS = ("modal", "daytona", "e2b", "prime")
 CORPUS = "tests/clouds/test_attacks.py"
 #: Files that are parts of their own. What lasts longest comes first, and starts first.
 ALONE = (
-    "tests/clouds/test_faults.py",
-    "tests/attacks/test_packages.py",
+    "tests/scale/test_ray.py",
     "tests/attacks/test_kernel.py",
-    "tests/attacks/test_harm.py",
     "tests/attacks/test_habits.py",
-    CORPUS,
+    "tests/local/test_faults.py",
+    "tests/attacks/test_harm.py",
     "tests/docker/test_corpus.py",
     "tests/docker/test_escapes.py",
+    "tests/clouds/test_faults.py",
+    "tests/attacks/test_packages.py",
+    "tests/local/test_seccomp_profile.py",
+    CORPUS,
     "tests/clouds/test_live.py",
     "tests/clouds/test_pods_attacked.py",
-    "tests/scale/test_ray.py",
-    "tests/local/test_faults.py",
-    "tests/local/test_seccomp_profile.py",
 )
 #: Where a Docker engine listens.
 ENGINE = "/run/docker.sock"
@@ -71,8 +71,7 @@ MOST_RERUNS = 3
 #: Directories that last long as well, and start first: most of them wait.
 LONG = (
     "tests/broker", "tests/local", "tests/clouds", "tests/docker", "tests", "tests/clients", "tests/attacks", "tests/guest",
-    "tests/agents", "tests/docs", "tests/environments", "tests/crawler", "tests/rlm", "tests/cli", "tests/audit",
-    "tests/bypasses",
+    "tests/docs", "tests/crawler", "tests/bypasses",
 )  # fmt: skip
 #: Plugins of pytest that cost a second or more, and what a file that wants them imports. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
