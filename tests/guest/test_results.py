@@ -210,9 +210,9 @@ def test_a_shortage_of_memory_is_one_when_it_is_raised_again(sandbox: Sandbox) -
 
 
 def test_a_refusal_is_of_the_cell_that_it_was_made_for(sandbox: Sandbox) -> None:
-    caught = "try:\n    getattr([], '__dict__')\nexcept Exception as error:\n    kept = error\n"
-    assert isinstance(sandbox.run(caught + "raise kept").error, CellRefused)
-    assert type(sandbox.run("raise kept").error) is CellException
+    caught = "try:\n    getattr([], '__dict__')\nexcept Exception as error:\n    refusal = error\n"
+    assert isinstance(sandbox.run(caught + "raise refusal").error, CellRefused)
+    assert type(sandbox.run("raise refusal").error) is CellException
 
 
 def test_a_variable_that_cannot_be_described_hides_no_other(sandbox: Sandbox) -> None:
