@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.utils.socket import frames_iter
 
 from rlm_secure.environments.docker import DockerEnvironment, build
 from rlm_secure.environments.docker import container as containers
@@ -105,10 +107,11 @@ def own(engine: Any) -> list[str]:
     return [each["Id"][:12] for each in engine.api.containers(all=True, filters={"label": label})]
 
 
-def inside(session: RemoteSession, *command: str, user: str | None = None, stdin: bytes = b"") -> tuple[int, str]:
+def inside(session: RemoteSession, *command: str, user: str | None = None) -> tuple[int, str]:
     """Run a command in the session's container as its supervisor's user: an attacker who broke out of the worker.
 
     Once more if it said nothing: on a busy machine the engine loses what a short command says before it is attached.
+    What may not run twice is a program for python().
     """
     lease: Any = session._lease
     status, output = 0, b""
@@ -121,9 +124,37 @@ def inside(session: RemoteSession, *command: str, user: str | None = None, stdin
     return status, output.decode("utf-8", "replace")
 
 
-def python(session: RemoteSession, code: str, **options: Any) -> str:
-    status, output = inside(session, "python3", "-I", "-S", "-c", code, **options)
-    return output.strip() if status == 0 else f"exit {status}: {output.strip()[-300:]}"
+#: Runs a program, says that it has ended, and waits until somebody has read that: so nothing that it said is lost.
+_WAITS = """
+import os, sys, traceback
+status = 0
+try:
+    exec(compile(sys.argv[1], "<string>", "exec"), {"__name__": "__main__"})
+except BaseException:
+    traceback.print_exc()
+    status = 1
+sys.stdout.flush()
+sys.stderr.flush()
+os.write(1, b"\\0ended")
+os.read(0, 1)
+sys.exit(status)
+"""
+_ENDED = b"\0ended"
+
+
+def python(session: RemoteSession, code: str, user: str | None = None) -> str:
+    """What a Python program says that runs once in the session's container, as `inside` runs commands."""
+    lease: Any = session._lease
+    api, said = lease._engine.api, bytearray()
+    command = ["python3", "-I", "-S", "-c", _WAITS, code]
+    made = api.exec_create(lease._id, command, user=user or f"{lease.details['uid']}", stdin=True)
+    with closing(api.exec_start(made["Id"], socket=True)) as connection:
+        for _, piece in frames_iter(connection, tty=False):
+            said += piece
+            if said.endswith(_ENDED):
+                connection._sock.sendall(b"\n")
+    status, output = api.exec_inspect(made["Id"])["ExitCode"], said.removesuffix(_ENDED).decode("utf-8", "replace").strip()
+    return output if status == 0 else f"exit {status}: {output[-300:]}"
 
 
 def wait_for(condition: Any, seconds: float = 10.0) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,17 @@ print(json.dumps([
 REACH = (Path(__file__).parents[1] / "broker" / "reach.py").read_text(encoding="utf-8")
 
 
+def within(pid: str) -> int:
+    """How the container numbers a process: a zygote before its worker. This machine's numbers begin anew at 32,768."""
+    with suppress(FileNotFoundError), open(f"/proc/{pid}/status") as lines:
+        return max(int(line.split()[-1]) for line in lines if line.startswith("NSpid:"))
+    return 0  # it has just ended
+
+
 def numbers(engine: Any, session: Any) -> dict[str, int]:
     """The processes of a session's container, as this machine numbers them, by their last words."""
     found: dict[str, int] = {}
-    for row in engine.api.top(session._lease._id)["Processes"]:
+    for row in sorted(engine.api.top(session._lease._id)["Processes"], key=lambda row: within(row[1])):
         words = row[7].partition("guest.zip ")[2].split()
         found["init" if "docker-init" in row[7] else words[0] if words[0] not in found else "worker"] = int(row[1])
     return found
