@@ -118,7 +118,8 @@ def tree() -> Iterator[ProcessTree]:
 
 
 def test_who_is_unknown_is_found(tree: ProcessTree):
-    worker = max(tree._workers, key=lambda each: each.host_pid or 0)
+    parents = {pidfd.parent_of(each.pidfd) for each in tree._workers}
+    worker = next(each for each in tree._workers if each.host_pid not in parents)
     assert tree.strangers() == set() and not tree.newcomer_of(tree.root, worker)
     tree._workers.discard(worker)
     parent = next(each for each in tree._workers if each.host_pid == pidfd.parent_of(worker.pidfd))
