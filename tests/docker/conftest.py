@@ -22,6 +22,7 @@ from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.policy import Policy
 from rlm_secure.resources import sandboxes_dir
 from tests.broker.support import policy
+from tests.emulators.base import until
 
 HERE = Path(__file__).parent
 BASE = "rlm-secure-test-base"
@@ -110,8 +111,8 @@ def own(engine: Any) -> list[str]:
 def inside(session: RemoteSession, *command: str, user: str | None = None) -> tuple[int, str]:
     """Run a command in the session's container as its supervisor's user: an attacker who broke out of the worker.
 
-    Once more if it said nothing: on a busy machine the engine loses what a short command says before it is attached.
-    What may not run twice is a program for python().
+    Once more if it said nothing: on a busy machine what a short command says can be lost, see python(), which is for
+    what may not run twice.
     """
     lease: Any = session._lease
     status, output = 0, b""
@@ -124,37 +125,25 @@ def inside(session: RemoteSession, *command: str, user: str | None = None) -> tu
     return status, output.decode("utf-8", "replace")
 
 
-#: Runs a program, says that it has ended, and waits until somebody has read that: so nothing that it said is lost.
-_WAITS = """
-import os, sys, traceback
-status = 0
-try:
-    exec(compile(sys.argv[1], "<string>", "exec"), {"__name__": "__main__"})
-except BaseException:
-    traceback.print_exc()
-    status = 1
-sys.stdout.flush()
-sys.stderr.flush()
-os.write(1, b"\\0ended")
-os.read(0, 1)
-sys.exit(status)
-"""
-_ENDED = b"\0ended"
+#: Waits for a byte, and then runs a program.
+_WAITS = "import os, sys\nos.read(0, 1)\nexec(compile(sys.argv[1], '<program>', 'exec'))"
 
 
 def python(session: RemoteSession, code: str, user: str | None = None) -> str:
-    """What a Python program says that runs once in the session's container, as `inside` runs commands."""
+    """What a Python program says that runs once in the session's container, as `inside` runs commands.
+
+    It waits until this client reads what it says: docker's drops what comes in one piece with the engine's answer.
+    """
     lease: Any = session._lease
-    api, said = lease._engine.api, bytearray()
+    api = lease._engine.api
     command = ["python3", "-I", "-S", "-c", _WAITS, code]
     made = api.exec_create(lease._id, command, user=user or f"{lease.details['uid']}", stdin=True)
     with closing(api.exec_start(made["Id"], socket=True)) as connection:
-        for _, piece in frames_iter(connection, tty=False):
-            said += piece
-            if said.endswith(_ENDED):
-                connection._sock.sendall(b"\n")
-    status, output = api.exec_inspect(made["Id"])["ExitCode"], said.removesuffix(_ENDED).decode("utf-8", "replace").strip()
-    return output if status == 0 else f"exit {status}: {output[-300:]}"
+        connection._sock.sendall(b"\n")
+        said = b"".join(piece for _, piece in frames_iter(connection, tty=False)).decode("utf-8", "replace").strip()
+    assert until(lambda: not api.exec_inspect(made["Id"])["Running"])
+    status = api.exec_inspect(made["Id"])["ExitCode"]
+    return said if status == 0 else f"exit {status}: {said[-300:]}"
 
 
 def wait_for(condition: Any, seconds: float = 10.0) -> bool:
