@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import socket
 import struct
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import docker
 import pytest
 
 from rlm_secure.broker.transports import BadResponse, TransportLost
@@ -190,3 +194,49 @@ def test_a_container_that_never_stops_talking_is_listened_to_until_the_deadline(
     if kind == 2 or size > 10_000:
         with pytest.raises(TimeoutError):
             stream.read(time.monotonic() + 0.05)
+
+
+@pytest.mark.parametrize("early", [b"", b"\1\0\0\0\0\0\0\5early", b"\1\0\0\0\0\0"], ids=["nothing", "a frame", "half a header"])
+def test_what_comes_in_one_piece_with_the_engines_answer_is_read(tmp_path: Path, early: bytes) -> None:
+    """As on a busy machine: the program has spoken before the SDK has read that it was started."""
+    frames = b"\1\0\0\0\0\0\0\5early\1\0\0\0\0\0\0\5later"
+    opened = threading.Event()
+
+    def engine(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            said = b""
+            while not said.endswith(b"}"):
+                said += connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n" + early)
+            opened.wait(SECONDS)
+            connection.sendall(frames[len(early) :])
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "engine"))
+        listening.listen()
+        thread = threading.Thread(target=engine, args=(listening,), daemon=True)
+        thread.start()
+        with contextlib.closing(docker.APIClient(f"unix://{tmp_path}/engine", version="1.41")) as client:
+            stream = docker_stream.ExecStream(client.exec_start("1", socket=True))
+            opened.set()
+            deadline = time.monotonic() + SECONDS
+            assert [stream.read(deadline) for _ in range(3)] == [b"early", b"later", b""]
+            stream.close()
+        thread.join(SECONDS)
+
+
+def test_a_connection_that_broke_meanwhile_says_so_to_who_reads() -> None:
+    ours, theirs = socket.socketpair()
+    theirs.sendall(b"x")
+    reader = ours.makefile("rb")
+    theirs.close()
+    assert isinstance(reader, io.BufferedReader)
+    hijacked: Any = reader.raw
+    hijacked._response = SimpleNamespace(raw=SimpleNamespace(_fp=SimpleNamespace(fp=reader)))
+    hijacked._timeout_occurred = True  # the raw reader refuses to read
+    stream = docker_stream.ExecStream(hijacked)
+    assert (stream._buffer, ours.recv(1)) == (b"", b"x")
+    assert stream.read(time.monotonic() + SECONDS) == b""
+    stream.close()
+    ours.close()
