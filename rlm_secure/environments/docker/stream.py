@@ -111,7 +111,8 @@ class ExecStream:
 def _early(hijacked: Any, connection: socket.socket) -> bytes:
     """What came in one piece with the engine's answer: the SDK takes the socket from behind the reader that has it.
 
-    Source: docker 7.2, `APIClient._get_raw_response_socket`. Where it is not so, nothing is there to be lost.
+    At most the 8,192 bytes of that reader. The stream of an engine behind ssh is of another kind, and read as it is.
+    Source: docker 7.2, `APIClient._get_raw_response_socket`.
     """
     response = getattr(hijacked, "_response", None)
     reader = getattr(getattr(getattr(response, "raw", None), "_fp", None), "fp", None)
