@@ -286,7 +286,7 @@ def _reached(
     if attack.guarantee is Guarantee.BOUNDED_MEMORY and seen.held > bounds.memory_bytes * _OVERHEAD:
         found.append(f"the session held {seen.held >> 20} MiB more, of {bounds.memory_bytes >> 20} allowed")
     if attack.wins is Win.REMAINS:
-        found += [f"{leftover} remains" for leftover in target.leftovers()]
+        found += [f"{leftover} remains" for leftover in target.leftovers(replaced=report.environment == FOREIGN)]
     allowed = bounds.result_bytes if report.environment != FOREIGN else _WORDS * bounds.stdout_bytes
     if attack.wins is Win.FLOODS and len(seen.text) > allowed:
         found.append(f"{len(seen.text)} characters arrived, of {allowed} allowed")

@@ -129,7 +129,7 @@ class Target:
         self._stand_by()
         self._open.callback(self._end_bystander)
         self._snapshot = self._state()
-        self._processes = 0
+        self._processes: set[int] = set()
         self._tagged: frozenset[int] = frozenset()
 
     def _stand_by(self) -> None:
@@ -265,20 +265,23 @@ class Target:
             time.sleep(0.01)
 
     def count_processes(self) -> None:
-        """Record the number of processes, for `leftovers`, once it is stable: a pool may still be filling."""
-        deadline = time.monotonic() + _SETTLE_SECONDS
+        """Record the processes, for `leftovers`, once their number is stable: a foreign pool may still be filling."""
+        watch = yardstick.Stopwatch()
         steady = 0
-        while steady < _STEADY_LOOKS and time.monotonic() < deadline:
-            count = len(self._own_processes())
-            steady = steady + 1 if count == self._processes else 0
-            self._processes = count
+        while steady < _STEADY_LOOKS and watch.given < _SETTLE_SECONDS:
+            found = self._own_processes()
+            steady = steady + 1 if len(found) == len(self._processes) else 0
+            self._processes = found
             time.sleep(0.02)
         self._tagged = frozenset(self._carriers())
 
-    def leftovers(self) -> list[str]:
-        """Files, and processes beyond the last count, that still exist after they had time to end."""
+    def leftovers(self, *, replaced: bool = False) -> list[str]:
+        """Files, and processes since the last count, that still exist after they had time to end.
+
+        `replaced`: only as many as there are more now, as a foreign pool may have replaced some with new ones.
+        """
         watch = yardstick.Stopwatch()
-        while (found := self._remains()) and watch.given < _SETTLE_SECONDS:
+        while (found := self._remains(replaced=replaced)) and watch.given < _SETTLE_SECONDS:
             time.sleep(0.02)
         return found
 
@@ -331,10 +334,12 @@ class Target:
                     ahead += [entry.path for entry in os.scandir(path)]
         return state
 
-    def _remains(self) -> list[str]:
+    def _remains(self, *, replaced: bool) -> list[str]:
         found = [str(path) for path in self._shared_files()]
-        # Both counts: a pool may have replaced some processes with new ones, which do not carry our variable.
-        more = max(len(self._own_processes()) - self._processes, len(self._carriers() - self._tagged))
+        now = self._own_processes()
+        since = len(now) - len(self._processes) if replaced else len(now - self._processes)
+        # Both counts: what a pool has replaced does not carry our variable.
+        more = max(since, len(self._carriers() - self._tagged))
         return found + ([f"{more} processes"] if more > 0 else [])
 
     def _shared_files(self) -> Iterator[Path]:
@@ -353,7 +358,10 @@ class Target:
         """Processes with this target's variable, and those with no target's variable that this process started.
 
         In an arena the latter are all others except the ancestors: an orphan without variables can only be an attack's.
+        What our own sessions are forked from is not counted: on a busy machine it may be prepared at any time.
         """
+        from rlm_secure.environments.local import pool  # only here: the audit of a foreign sandbox may never need it
+
         descendants = {process.pid for process in psutil.Process().children(recursive=True)}
         if arena.inside():
             above = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
@@ -364,7 +372,7 @@ class Target:
                 names = process.environ()
                 if self.tag in names or (process.pid in descendants and not any(map(_TAG.fullmatch, names))):
                     found.add(process.pid)
-        return found
+        return found - pool.pids()  # asked last: what was being prepared may be ready now
 
     def _carriers(self) -> set[int]:
         """Processes with this target's variable in their environment."""

@@ -19,8 +19,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rlm_secure import Sandbox
+from rlm_secure.environments.local import pool
+from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.removal import remove
-from rlm_secure.testing import arena, yardstick
+from rlm_secure.testing import arena, unscreened, yardstick
 from rlm_secure.testing.target import Bounds, Target, _stance
 
 FACTS = ("", Bounds())
@@ -262,6 +265,29 @@ def test_processes_are_counted_and_strays_end(target):
     target.end_strays()
     assert ended(kept)
     assert not target.signalled() and target.leftovers() == []
+
+
+def test_what_our_own_sessions_are_forked_from_is_no_leftover_however_late(target):
+    pool.drain()
+    zygote(Plan()).retire()
+    target.count_processes()
+    with Sandbox() as box, unscreened() as other:
+        assert box.run("print(1)").stdout == other.run("print(1)").stdout == "1\n"
+        assert target.leftovers() == ["2 processes"], "the two sessions"
+    until = time.monotonic() + 10
+    while not pool.ready() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert pool.ready() and target.leftovers() == []
+
+
+def test_what_replaced_a_process_is_a_leftover_unless_a_pool_may_have_replaced_it(target):
+    without_variables = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(without_variables, env={}) as before:
+        target.count_processes()
+        before.kill()
+    with subprocess.Popen(without_variables, env={}) as after:
+        assert target.leftovers() == ["1 processes"] and target.leftovers(replaced=True) == []
+        after.kill()
 
 
 def test_two_beside_each_other_do_not_see_each_other(target):

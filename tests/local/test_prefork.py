@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,8 +14,8 @@ import psutil
 import pytest
 
 from rlm_secure import Sandbox
-from rlm_secure.environments.local import cgroup, pool, zygote
-from rlm_secure.environments.local.session import open_session
+from rlm_secure.environments.local import cgroup, pidfd, pool, zygote
+from rlm_secure.environments.local.session import LocalSession, open_session
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import unscreened
@@ -47,6 +48,13 @@ def read_status(pid: int) -> dict[str, str]:
     return dict(line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines())
 
 
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def no_calls(_call: object) -> None:
     return None
 
@@ -57,6 +65,29 @@ def test_a_session_is_the_process_that_waited_and_the_next_is_another():
     with open_session(COLD) as session:
         assert session._process.pid == pid
         assert waiting()[0] != pid
+
+
+def test_what_is_kept_ready_is_told_from_what_a_session_has():
+    def kept(*sessions: LocalSession) -> bool:
+        """Whether it is all that the zygote has started, without what these sessions have."""
+        below = {old._process.pid, *pidfd.descendants(old._process.pid)}
+        return pool.pids() & below == below - {pidfd.pid_of(each._process.pidfd) for each in sessions}
+
+    want_cold_sessions()
+    old = zygote.zygote(zygote.Plan())
+    with open_session(COLD) as first, open_session(load_policy("standard")) as second:
+        wait_for(lambda: pool.ready() and waiting() and kept(first, second))
+        zygote._renew(old)
+        assert kept(first, second)  # it lives as long as the workers that wait
+    pool.drain()
+    assert old._process.poll() is not None and old._process.pid not in pool.pids()
+    assert old.pids() == {old._process.pid}
+
+
+def test_the_first_process_of_a_namespace_below_is_none_of_this_one():
+    with open_session(COLD) as session:
+        assert pidfd.is_init(pidfd.pid_of(session._process.pidfd))
+    assert not any(map(pidfd.is_init, (os.getpid(), 1, 0)))
 
 
 def test_one_that_was_killed_while_it_waited_is_replaced():

@@ -89,6 +89,14 @@ def lives(pid: int) -> bool:
         return False
 
 
+def is_init(pid: int) -> bool:
+    """Whether `pid` is the first process of a PID namespace below this one, read from /proc."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+        numbers: list[str] = next((line.split()[1:] for line in lines if line.startswith("NSpid:")), [])
+        return len(numbers) > 1 and numbers[-1] == "1"
+    return False
+
+
 def wait_status(pidfd: int) -> int | None:
     """Its wait status, as of waitpid(2); None until it is reaped. Raises OSError on older kernels."""
     mask, *_, status = _info(pidfd, _EXIT)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rlm_secure.environments.deadline import Deadline, Overdue
-from rlm_secure.environments.local import cgroup, report
+from rlm_secure.environments.local import cgroup, pidfd, report
 from rlm_secure.environments.local.cgroup import CgroupBounds
 from rlm_secure.environments.local.prefork import ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.worker import Died, Worker
-from rlm_secure.environments.local.zygote import Plan, zygote
+from rlm_secure.environments.local.zygote import Plan, running, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Level, Wall
 
@@ -223,6 +223,10 @@ class _Pool:
         with self._lock:
             return sum(len(waiting) for waiting in self._ready.values())
 
+    def waiting(self) -> list[WarmWorker]:
+        with self._lock:
+            return [worker for queue in self._ready.values() for worker in queue]
+
     def drain(self) -> None:
         """Kill every ready worker."""
         with self._lock:
@@ -264,6 +268,14 @@ _pool = _Pool()
 def ready() -> int:
     """How many workers are ready, of all specs."""
     return _pool.ready()
+
+
+def pids() -> set[int]:
+    """What this process keeps ready for sessions to come, by the pids that it sees: workers, and their zygotes."""
+    workers = [worker.process for worker in _pool.waiting()]
+    # A zygote that was replaced lives as long as the workers that it forked.
+    sources = [*running(), *(process.zygote for process in workers)]
+    return {pidfd.pid_of(process.pidfd) or 0 for process in workers}.union(*(each.pids() for each in sources)) - {0}
 
 
 def drain() -> None:

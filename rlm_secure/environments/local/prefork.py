@@ -121,6 +121,12 @@ class PreforkedProcess:
         process.end()
         return None
 
+    def processes(self) -> list[SessionProcess]:
+        """Those that no session uses yet."""
+        with self._lock:
+            waiting = self._waiting and self._waiting[1]
+            return [process for process in (waiting, self._blank) if process is not None]
+
     def forget(self) -> None:
         """In a forked child of the host: close our descriptors, and leave the process alone."""
         waiting, self._waiting = self._waiting, None

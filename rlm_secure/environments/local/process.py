@@ -30,6 +30,10 @@ class Parent(Protocol):
     def released(self) -> None:
         """Called when one of its sessions is gone."""
 
+    def pids(self) -> set[int]:
+        """Its processes and those of sessions to come, as this process sees them."""
+        ...
+
 
 @dataclass(slots=True)
 class SessionProcess:

@@ -140,6 +140,16 @@ class Zygote:
             elif self.running:
                 self._preforked.prepare(self)
 
+    def pids(self) -> set[int]:
+        """Its processes and those of sessions to come, as this process sees them: no code of a session runs there.
+
+        May contain 0, for one that is gone.
+        """
+        own = {self._process.pid}
+        with contextlib.suppress(OSError):
+            own |= {pid for pid in pidfd.children(self._process.pid) if pidfd.is_init(pid)}
+        return own | {pidfd.pid_of(each.pidfd) or 0 for each in self._preforked.processes()}
+
     def status(self, pid: int) -> int | None:
         """The wait status of an ended session, or None when it is no longer known."""
         try:
@@ -302,6 +312,11 @@ def zygote(plan: Plan) -> Zygote:
         if current is not None:
             current.retire()
         return fresh
+
+
+def running() -> list[Zygote]:
+    """The zygotes that fork sessions now."""
+    return list(_zygotes.values())
 
 
 def _renew(old: Zygote) -> None:
