@@ -360,7 +360,7 @@ class Target:
         In an arena the latter are all others except the ancestors: an orphan without variables can only be an attack's.
         What our own sessions are forked from is not counted: on a busy machine it may be prepared at any time.
         """
-        from rlm_secure.environments.local import pool  # only here: the audit of a foreign sandbox may never need it
+        from rlm_secure.environments.local import pool  # not above: this file is imported without Linux, too
 
         descendants = {process.pid for process in psutil.Process().children(recursive=True)}
         if arena.inside():

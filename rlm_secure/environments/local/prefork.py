@@ -122,7 +122,7 @@ class PreforkedProcess:
         return None
 
     def processes(self) -> list[SessionProcess]:
-        """Those that no session uses yet."""
+        """Those that wait for a session: one with a setup, and one without."""
         with self._lock:
             waiting = self._waiting and self._waiting[1]
             return [process for process in (waiting, self._blank) if process is not None]
