@@ -11,7 +11,9 @@ import os
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -269,6 +271,35 @@ def test_namespaces_that_a_kernel_does_not_give_are_missing_walls(refused: tuple
 
     said = in_child(body, *([(434, *refused[1:])] if refused[0] == "pidfd_open" else [refused]))
     assert (set(said.split(",")) if missing else set()) == (missing if missing else set()), said
+
+
+def test_what_is_imported_from_files_is_named_with_them_and_nothing_else() -> None:
+    def body() -> str:
+        return json.dumps({name: where for name, *where in boot.imported()})
+
+    found = json.loads(in_child(body))
+    assert found["json"] == [json.__file__, str(Path(json.__file__).parent)]
+    assert found["json.decoder"] == [json.decoder.__file__]
+    assert not {"sys", "_socket", "typing.re"} & found.keys()
+
+
+def test_what_imports_are_read_from_is_closed_when_all_is_imported() -> None:
+    class Image:
+        closed = 0
+
+        def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+            assert not self.closed, name
+
+        def close(self) -> None:
+            self.closed += 1
+
+    def body() -> int:
+        image = Image()
+        sys.meta_path.append(image)
+        boot.preload()
+        return image.closed
+
+    assert in_child(body) == "1"
 
 
 # -- probes.py ----------------------------------------------------------------------------------------

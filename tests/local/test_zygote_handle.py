@@ -97,6 +97,23 @@ def test_who_asks_waits_no_longer_than_was_said() -> None:
     assert not source._asking
 
 
+def test_a_zygote_that_ends_before_it_answers_is_gone() -> None:
+    source = zygotes.Zygote.__new__(zygotes.Zygote)
+    source._lock, source._asking = threading.RLock(), False
+    source._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def read_and_end() -> None:
+        with theirs:
+            theirs.recv(1000)
+
+    reading = threading.Thread(target=read_and_end)
+    reading.start()
+    with source._control, pytest.raises(EnvironmentUnavailable, match="^the zygote is gone: it closed its socket$"):
+        source._ask({})
+    reading.join()
+    assert not source._asking and source._retired
+
+
 def test_who_is_asked_while_it_is_asked_by_the_same_thread_says_so() -> None:
     source = zygotes.Zygote.__new__(zygotes.Zygote)
     source._lock, source._asking = threading.RLock(), True
