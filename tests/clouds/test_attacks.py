@@ -58,7 +58,7 @@ class Enduring(CloudLease):
 
 
 class Reusing:
-    """Opens sessions in sandboxes that were used before, or in new ones: it took as long to start the first of those."""
+    """Opens sessions in sandboxes that served before, or in new ones, which may take as long as the first one did."""
 
     def __init__(self, environment: _cloud.CloudEnvironment, policy: Policy) -> None:
         self._environment, self._policy = environment, policy
