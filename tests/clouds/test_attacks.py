@@ -14,14 +14,12 @@ from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.environments.cloud import base as _cloud
 from rlm_secure.environments.cloud.lease import CloudLease
 from rlm_secure.environments.quota import SharedSandboxes
-from rlm_secure.policy import Policy
 from rlm_secure.testing import battery, corpus, judge
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.corpus import Excuse, Layer
 from rlm_secure.testing.session import Habits
 from rlm_secure.testing.verdict import Result, Verdict
-from rlm_secure.testing.yardstick import Stopwatch
 from tests.clouds.conftest import BUILDERS, Cloud
 
 pytestmark = [
@@ -57,27 +55,6 @@ class Enduring(CloudLease):
             self._quota.keep(self)
 
 
-class Reusing:
-    """Opens sessions in sandboxes that served before, or in new ones, which may take as long as the first one did."""
-
-    def __init__(self, environment: _cloud.CloudEnvironment, policy: Policy) -> None:
-        self._environment, self._policy = environment, policy
-        self.screen = False
-        starting = Stopwatch()
-        with self() as first:
-            first.run("1")
-        self.habits = Habits(start=starting.given)
-
-    def __call__(self) -> Unscreened:
-        return Unscreened(self._environment.session(self._policy, screen=self.screen))
-
-    def begin(self) -> None:
-        """Nothing is started anew for an attack."""
-
-    def end(self) -> None:
-        """Nothing ends with one."""
-
-
 def attacks_of(provider: str, share: str) -> list[corpus.Attack]:
     """A fourth of the attacks, of each layer; or the rest."""
     turn = BUILDERS.index(provider)
@@ -103,14 +80,20 @@ def tried_in(
     environment = cloud.environment(max_live=50)
     environment.share(shared.reserve(below=0), {})
 
+    def session(screen: bool) -> Unscreened:
+        return Unscreened(environment.session(policy, screen=screen))
+
     found: dict[tuple[str, bool], Verdict] = {}
     try:
-        sessions = Reusing(environment, policy)
+        # As many as a judge uses beside each other: one that starts amid a verdict takes longer than those before it.
+        for made in [session(True) for _ in range(1 + Habits().beside if EVERYTHING else 0)]:
+            made.close()
         for screen in (False, True):
-            sessions.screen = screen
             other = Layer.KERNEL if screen else Layer.LANGUAGE
             attacks = [attack for attack in chosen if attack.layer is not other]
-            tried = battery.attempts(attacks, sessions, policy, controls, afterwards=EVERYTHING, layered=screen)
+            tried = battery.attempts(
+                attacks, lambda: session(screen), policy, controls, afterwards=EVERYTHING, layered=screen
+            )
             found |= {(name, screen): outcome for name, outcome in tried.items()}
         yield found
     finally:

@@ -24,6 +24,7 @@ from rlm_secure.guarantees import Wall, WallStatus
 from rlm_secure.policy import Policy
 from rlm_secure.testing import Unscreened, battery, corpus, judge
 from rlm_secure.testing.control import Control
+from rlm_secure.testing.session import Habits
 from rlm_secure.testing.verdict import Result, Verdict
 from tests.attacks.conftest import ATTACKS, each, stands
 from tests.share import share, turn
@@ -105,8 +106,13 @@ class ContainerPool:
 @pytest.fixture(scope="module")
 def containers(place: DockerEnvironment, image: str) -> Iterator[ContainerPool]:
     made = ContainerPool(image, judge.policy("strict"))
-    yield made
-    made.close()
+    try:
+        # As many as a judge uses beside each other: one that starts amid a verdict takes longer than those before it.
+        for session in [made.session(screen=True) for _ in range(1 + Habits().beside)]:
+            session.close()
+        yield made
+    finally:
+        made.close()
 
 
 PUSHES = 3  # share the attacks
