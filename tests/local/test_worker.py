@@ -51,6 +51,7 @@ def made() -> Iterator[Make]:
 
     def make(body: Callable[[socket.socket], Any], *, forked: Any = None) -> Worker:
         ours, theirs = socket.socketpair()
+        before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # it may be interrupted before its first line
         pid = os.fork()
         if pid == 0:
             try:
@@ -58,6 +59,7 @@ def made() -> Iterator[Make]:
                 body(theirs)
             finally:
                 os._exit(3)
+        signal.signal(signal.SIGUSR1, before)
         theirs.close()
         number = os.pidfd_open(pid)
         workers.append((pid, Worker(ours, number, LIMITS, forked and forked(number))))
@@ -75,7 +77,6 @@ def made() -> Iterator[Make]:
 
 
 def waits(_channel: socket.socket) -> None:
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     signal.pause()
 
 
@@ -111,7 +112,6 @@ def test_a_worker_whose_channel_broke_has_died(made: Make, monkeypatch: pytest.M
 
 def test_a_worker_that_reads_slowly_is_stopped_by_its_deadline(made: Make) -> None:
     def body(channel: socket.socket) -> None:
-        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         while channel.recv(64 << 10):
             time.sleep(0.01)
 
