@@ -36,6 +36,7 @@ from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Worker
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.testing import Unscreened
+from tests.emulators.base import until
 from tests.environments.test_forks import forked, outcome
 from tests.local.conftest import Boundless, strict
 from tests.local.test_checkpoints import SECONDS, no_descriptors, population, session_of, state, without_group
@@ -68,9 +69,7 @@ def nothing_left() -> Iterator[None]:
         other = box.fork()
         other.close()
     gc.collect()
-    until = time.monotonic() + SECONDS
-    while not zygote(Plan())._preforked.processes() and time.monotonic() < until:
-        time.sleep(0.05)  # else it is prepared during the test, and counts as left
+    assert until(lambda: zygote(Plan())._preforked.processes())  # else it is prepared amid the test, and counts as left
     before = None
     while before != (now := (descriptors(), sessions())):  # what is made ready or closed while idle comes to its end first
         before = now
@@ -78,9 +77,7 @@ def nothing_left() -> Iterator[None]:
     groups = set(cgroup._live)
     yield
     gc.collect()
-    until = time.monotonic() + SECONDS
-    while (descriptors(), sessions()) != before and time.monotonic() < until:
-        time.sleep(0.05)
+    until(lambda: (descriptors(), sessions()) == before, SECONDS)
     assert (descriptors(), sessions()) == before
     assert cgroup._live <= groups | set(cgroup._empty) | {group for group in cgroup._live if members(group)}
 

@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +18,7 @@ from rlm_secure.environments.local.session import LocalSession, open_session
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import unscreened
+from tests.emulators.base import until
 
 COLD = load_policy("strict")
 COLD = COLD.model_copy(update={"isolation": COLD.isolation.model_copy(update={"pool": 0})})
@@ -48,13 +48,6 @@ def read_status(pid: int) -> dict[str, str]:
     return dict(line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines())
 
 
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def no_calls(_call: object) -> None:
     return None
 
@@ -76,11 +69,11 @@ def test_what_is_kept_ready_is_told_from_what_a_session_has():
     want_cold_sessions()
     old = zygote.zygote(zygote.Plan())
     with open_session(COLD) as first, open_session(load_policy("standard")) as second:
-        wait_for(lambda: pool.ready() and waiting() and kept(first, second))
+        assert until(lambda: pool.ready() and waiting() and kept(first, second))
         zygote._renew(old)
-        assert kept(first, second)  # it lives as long as the workers that wait
+        assert until(lambda: kept(first, second))  # it lives as long as the workers that wait
     pool.drain()
-    assert old._process.poll() is not None and old._process.pid not in pool.pids()
+    assert until(lambda: old._process.poll() is not None) and old._process.pid not in pool.pids()
     assert old.pids() == {old._process.pid}
 
 

@@ -219,10 +219,6 @@ class _Pool:
                     return key
             return None
 
-    def ready(self) -> int:
-        with self._lock:
-            return sum(len(waiting) for waiting in self._ready.values())
-
     def waiting(self) -> list[WarmWorker]:
         with self._lock:
             return [worker for queue in self._ready.values() for worker in queue]
@@ -267,7 +263,7 @@ _pool = _Pool()
 
 def ready() -> int:
     """How many workers are ready, of all specs."""
-    return _pool.ready()
+    return len(_pool.waiting())
 
 
 def pids() -> set[int]:
